@@ -115,7 +115,6 @@ export type {
 } from "./ports/process-store.ts";
 export type { Store } from "./ports/store.ts";
 export {
-  type EditorCreate,
   type EditorListed,
   type EditorOptions,
   type EditorSession,
@@ -139,6 +138,7 @@ export {
   type Sessions,
   type SessionsOptions,
 } from "./sessions/sessions.ts";
+export type { EditorCreate } from "./sessions/stored-editor-sessions.ts";
 export { type SqliteOptions, sqliteStore } from "./stores/sqlite/store.ts";
 export { localRunner } from "./system/local-runner.ts";
 export { systemClock, systemZone } from "./system/system-clock.ts";

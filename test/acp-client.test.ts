@@ -8,7 +8,7 @@ import { look } from "./support/database.ts";
 import { type Asked, type ModelServer, type Reply, startModelServer } from "./support/model-endpoint.ts";
 import { runProgram, startProgram } from "./support/program.ts";
 
-/** With a model that answers so, and remembers what it was given to read. */
+/** With a model that gives these answers and records its requests. */
 async function withModel(
   context: TestContext,
   replies: readonly Reply[],
@@ -28,7 +28,7 @@ async function withModel(
   return { acpx, server, environment };
 }
 
-/** What the model was given to read when it was asked last, but for its instructions. */
+/** The messages of the last model request, without the system prompt. */
 function lastRead({ requests }: ModelServer): string[] {
   const messages: Asked["messages"] = requests.at(-1)?.body.messages ?? [];
   return messages.slice(1).map(({ role, content }) => `${role}: ${content}`);
@@ -45,22 +45,22 @@ const methodsIn = (wire: readonly WireMessage[]): (string | undefined)[] =>
 const stopReasonIn = (wire: readonly WireMessage[]): string | undefined =>
   wire.findLast(({ result }) => result?.stopReason !== undefined)?.result?.stopReason;
 
-/** What the agent answered to this request. */
+/** The answer to this request. */
 function answerTo(request: Tapped | undefined, wire: readonly Tapped[]): WireMessage | undefined {
   const id = request?.message.id;
   const isAnswer = ({ by, message }: Tapped): boolean => by === "agent" && message.id === id;
   return id === undefined ? undefined : wire.slice(wire.indexOf(request as Tapped)).find(isAnswer)?.message;
 }
 
-/** How often the agent has done what it asks for. */
+/** How often the tool of the script ran. */
 function timesDone({ folder }: Acpx): number {
   const file = join(folder, "done.txt");
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
 }
 
-// Each waits more than it works, so they wait together.
+// Run concurrently, because each mostly waits.
 describe.concurrent("a client that others have written", { timeout: 120_000 }, () => {
-  it("talks in a session in which the second answer knows what the first was about", async (context) => {
+  it("answers the second prompt of a session with the context of the first", async (context) => {
     const { acpx, server } = await withModel(context, [
       { say: ["Good ", "morning"] },
       { say: ["As I said"] },
@@ -79,7 +79,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     ]);
   });
 
-  it("goes on after the agent was killed, between two answers and in the middle of one", async (context) => {
+  it("continues after the agent process is killed, between two answers and during one", async (context) => {
     const replies = [{ say: ["Good morning"] }, { say: ["Once upon "], hang: true }, { say: ["The end"] }];
     const { acpx, server } = await withModel(context, replies, "as-it-is");
     await acpx.begin("a");
@@ -116,7 +116,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     ]);
   });
 
-  it("loads all that was said, once, after the agent was killed in the middle of an answer", async (context) => {
+  it("loads every message once after the agent process is killed during an answer", async (context) => {
     const acpx = openAcpx(context, { tap: "without-resume" });
     await acpx.begin("a");
     await acpx.wire("prompt", "-s", "a", "hello");
@@ -146,7 +146,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     ]);
   });
 
-  it("lists the sessions of editors page by page, the newest first, and those of one folder", async (context) => {
+  it("lists editor sessions page by page, newest first, and those of one folder", async (context) => {
     const acpx = openAcpx(context);
     const elsewhere = join(acpx.folder, "elsewhere");
     const ids = await filled(acpx, 60, (at) => (at % 20 === 7 ? elsewhere : acpx.folder));
@@ -166,7 +166,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     );
   });
 
-  it("cancels an answer, keeps what was said of it, and takes the next question", async (context) => {
+  it("cancels an answer, keeps its partial text, and answers the next prompt", async (context) => {
     const acpx = openAcpx(context);
     await acpx.begin("a");
     const running = acpx.start("prompt", "-s", "a", "story");
@@ -182,7 +182,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["story", "Once  (interrupted)", "hello", "You said: hello"]);
   });
 
-  it("closes a session, and takes it up again by its id", async (context) => {
+  it("closes a session and resumes it by its id", async (context) => {
     const acpx = openAcpx(context, { tap: "as-it-is" });
     const id = await acpx.begin("a");
     await acpx.wire("prompt", "-s", "a", "hello");
@@ -197,7 +197,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["hello", "You said: hello", "again", "You said: again"]);
   });
 
-  it("chooses the model that answers from then on", async (context) => {
+  it("sets the model of all later answers", async (context) => {
     const acpx = openAcpx(context);
     await acpx.begin("a");
     expect(saidIn(await acpx.wire("prompt", "-s", "a", "model?"))).toBe("I am script");
@@ -205,12 +205,12 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(saidIn(await acpx.wire("prompt", "-s", "a", "model?"))).toBe("I am m2");
   });
 
-  it("begins with the model that it was told to take", async (context) => {
+  it("starts with the model of its configuration", async (context) => {
     const wire = await openAcpx(context).wire("--model", "m2", "exec", "model?");
     expect(saidIn(wire)).toBe("I am m2");
   });
 
-  it("has a mode in which nothing is allowed and one in which all is, and is asked in neither", async (context) => {
+  it("has a mode that denies everything and one that allows everything, both without a question", async (context) => {
     const acpx = openAcpx(context);
     await acpx.begin("a");
     const asked = (mode: string, answer: string): Promise<readonly WireMessage[]> =>
@@ -225,14 +225,14 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(methodsIn([...denied, ...allowed])).not.toContain("session/request_permission");
   });
 
-  it("is asked before something is done, which is done once if it allows it", async (context) => {
+  it("is asked before an action, which runs once if allowed", async (context) => {
     const acpx = openAcpx(context);
     const wire = await acpx.wire("--approve-all", "exec", "write");
     expect(methodsIn(wire)).toContain("session/request_permission");
     expect([saidIn(wire), timesDone(acpx)]).toEqual(["Written.", 1]);
   });
 
-  it("is asked before something is done, which is not done if it denies it", async (context) => {
+  it("is asked before an action, which does not run if denied", async (context) => {
     const acpx = openAcpx(context);
     const { code, out } = await acpx.run("--format", "json", "--deny-all", "exec", "write");
     const wire = linesOf<WireMessage>(out);
@@ -241,7 +241,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(code).toBe(5); // as acpx says that it denied something
   });
 
-  it("runs the agent's commands in its own terminal, and gives back what they printed", async (context) => {
+  it("runs the agent's commands in its own terminal and returns their output", async (context) => {
     const acpx = openAcpx(context);
     const run = acpx.start("--approve-all", "exec", "where");
     const { code, out } = await run.ended;
@@ -250,7 +250,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["where", "(calls where)", printed, "Seen."]);
   });
 
-  it("is told that there is no such session", async (context) => {
+  it("gets an error for an unknown session", async (context) => {
     const acpx = openAcpx(context);
     const unknown = "11111111-1111-4111-8111-111111111111";
     const end = await acpx.run("--format", "json", "sessions", "new", "--resume-session", unknown);
@@ -262,7 +262,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     });
   });
 
-  it("shares its sessions with the terminal, where they are found, shown and gone on with", async (context) => {
+  it("shares its sessions with the terminal, which finds, shows and continues them", async (context) => {
     const replies = ["The lighthouse stands", "It is white", "It is old", "It is tall"];
     const { acpx, server, environment } = await withModel(
       context,
@@ -304,7 +304,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
   });
 });
 
-/** Sessions of an editor, and one of the terminal. The ids of the editor's, the newest first. */
+/** Creates sessions of an editor and one of the terminal. Returns the editor's ids, newest first. */
 async function filled(
   { home, database }: Acpx,
   count: number,
@@ -337,7 +337,7 @@ function listed([page]: readonly unknown[]): Page {
   return page as Page;
 }
 
-/** Everything that was stored, in order. */
+/** All stored messages, in order. */
 function stored({ database }: Acpx): string[] {
   const rows = look(database, (db) => db.prepare("select text, meta from messages order by id").all());
   return (rows as { text: string | null; meta: string | null }[]).map(({ text, meta }) => {

@@ -7,10 +7,10 @@ import { schedule } from "./support/schedule.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
 const INITIALIZE = { protocolVersion: 1, clientCapabilities: {} };
-/** An editor's agent that has nothing to do ends in a fraction of this. */
+/** An idle process ends in a fraction of this. */
 const BOUND_MS = 10_000;
 
-describe("an editor's agent ends when its editor dies", { timeout: 60_000 }, () => {
+describe("the editor process ends when its editor dies", { timeout: 60_000 }, () => {
   it.each(schedule([0, 100, 250], [0, 25, 50, 75, 100, 150, 200, 250, 300, 350, 400]))(
     "%i ms after initialize",
     async (ms) => {
@@ -22,13 +22,13 @@ describe("an editor's agent ends when its editor dies", { timeout: 60_000 }, () 
     },
   );
 
-  it("right after it was started", async () => {
+  it("right after the start", async () => {
     const agent = startAgent();
     agent.loseEditor();
     expect(await agent.endsWithin(BOUND_MS)).toBe(true);
   });
 
-  it("with its first byte on the wire", async () => {
+  it("after the first byte of a request", async () => {
     const agent = startAgent();
     agent.ask("initialize", INITIALIZE);
     await agent.firstByte;
@@ -45,7 +45,7 @@ describe("an editor's agent ends when its editor dies", { timeout: 60_000 }, () 
     expect(await agent.endsWithin(BOUND_MS)).toBe(true);
   });
 
-  it("having closed only its own side of the input", async () => {
+  it("after it closed only its own side of the input", async () => {
     const agent = startAgent();
     agent.ask("initialize", INITIALIZE);
     agent.child.stdin.end();
@@ -53,7 +53,7 @@ describe("an editor's agent ends when its editor dies", { timeout: 60_000 }, () 
   });
 });
 
-describe("an editor's agent ends on SIGTERM while its editor waits", { timeout: 60_000 }, () => {
+describe("the editor process ends on SIGTERM while its editor waits", { timeout: 60_000 }, () => {
   it.each(schedule([0, 150, 300], [0, 50, 100, 150, 200, 300, 400]))("%i ms after initialize", async (ms) => {
     const agent = startAgent();
     agent.ask("initialize", INITIALIZE);
@@ -77,7 +77,7 @@ interface Agent {
   readonly folder: string;
   readonly firstByte: Promise<void>;
   ask(method: string, params: unknown): void;
-  /** Both pipes close at once, as when the editor is killed. */
+  /** Closes both pipes, as when the editor is killed. */
   loseEditor(): void;
   endsWithin(ms: number): Promise<boolean>;
 }

@@ -16,7 +16,7 @@ function codeOf(message: AnyMessage | undefined): unknown {
 }
 
 describe("before initialize", () => {
-  it("every request is refused and nothing is made; afterwards all is well", async () => {
+  it("every request is refused and creates nothing; afterwards all requests work", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor({ initialized: false });
     const { cwd } = room;
@@ -42,7 +42,7 @@ describe("before initialize", () => {
   });
 });
 
-describe("what is no request", () => {
+describe("input that is not a request", () => {
   it.each([
     ["no JSON", "{ nonsense", [null, -32700]],
     ["half a line of JSON", '{"jsonrpc":"2.0","id":1,"method":', [null, -32700]],
@@ -50,7 +50,7 @@ describe("what is no request", () => {
     ["a number", "42", [null, -32600]],
     ["an object that is nothing", '{"hello":"there"}', [null, -32600]],
     ["a method that is no text", '{"jsonrpc":"2.0","id":"q","method":7}', [null, -32600]],
-  ])("%s is answered with an error, and the connection goes on", async (_, line, expected) => {
+  ])("%s gets an error, and the connection stays open", async (_, line, expected) => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -64,7 +64,7 @@ describe("what is no request", () => {
     expect(editor.words(sessionId)).toBe("You said: hello");
   });
 
-  it("is passed over where there is nothing to answer: empty lines, answers to nothing, unknown notifications", async () => {
+  it("is ignored if it needs no answer: empty lines, unexpected responses, unknown notifications", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -81,7 +81,7 @@ describe("what is no request", () => {
     expect(await editor.prompt(sessionId, "hello")).toEqual({ stopReason: "end_turn" });
   });
 
-  it("between requests that are sent without waiting keeps none of them from its answer", async () => {
+  it("between pipelined requests does not prevent any of their answers", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -94,8 +94,8 @@ describe("what is no request", () => {
   });
 });
 
-describe("what is wrong in a request", () => {
-  it("is said, and nothing is done", async () => {
+describe("an error in a request", () => {
+  it("is reported, and nothing changes", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -149,7 +149,7 @@ describe("what is wrong in a request", () => {
 });
 
 describe("a line", () => {
-  it("of 37 MiB is refused by its id, and the rest goes on", async () => {
+  it("of 37 MiB is refused by its id, and later requests work", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -160,14 +160,14 @@ describe("a line", () => {
       data: { code: "too_large" },
       message: expect.stringMatching(/36 MiB/),
     });
-    // One that nobody waits for is let go.
+    // A notification over the limit is dropped.
     editor.write(JSON.stringify({ jsonrpc: "2.0", method: "_note", params: { text: "x".repeat(37 * MIB) } }));
     expect(await running).toEqual({ stopReason: "end_turn" });
     await editor.prompt(sessionId, "after");
     expect(editor.words(sessionId)).toBe("You said: beforeYou said: after");
   });
 
-  it("of 32 MB with an image of 24 MB is taken, and shown again", async () => {
+  it("of 32 MB with an image of 24 MB is stored and replayed", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -178,12 +178,12 @@ describe("a line", () => {
     });
     const other = await room.editor();
     await other.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
-    // Compared as a whole: nobody could read the difference.
+    // Compared as a boolean: a diff would be unreadable.
     const [, shown] = other.shown(sessionId, "user_message_chunk");
     expect(JSON.stringify(shown).includes(data)).toBe(true);
   });
 
-  it("with more than one message may hold is refused, and nothing of it is stored", async () => {
+  it("with a message over the limit is refused, and nothing is stored", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -199,8 +199,8 @@ describe("a line", () => {
   });
 });
 
-describe("an editor that goes", () => {
-  it.each(["hangUp", "stop"] as const)("by %s leaves what was said, and ends everything", async (how) => {
+describe("an editor that disconnects", () => {
+  it.each(["hangUp", "stop"] as const)("by %s keeps all messages, and every process ends", async (how) => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const editor = await room.editor();
@@ -221,7 +221,7 @@ describe("an editor that goes", () => {
     ]);
     expect(await store.messages.listMessages({ asker: me, session: quiet.sessionId })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
-    // Nothing runs on by itself: whoever opens the session next finds it as it was left.
+    // Nothing continues by itself: the next process finds the session unchanged.
     const next = await room.editor();
     await next.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(next.words(sessionId)).toMatch(/^Half an ans/);

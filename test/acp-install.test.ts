@@ -14,11 +14,11 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type CliEnded, startCli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
 
-/** Somebody's own folder, with the usual places in it. */
+/** A home directory with the settings files of the editors. */
 let person: string;
 let zed: string;
 let jetbrains: string;
-/** More variables of the person's shell. */
+/** Additional environment variables. */
 let shell: Record<string, string>;
 
 beforeEach(() => {
@@ -60,7 +60,7 @@ function serverIn(text: string, name = "Postrider"): Server {
 }
 
 describe("postrider acp install", () => {
-  it("prints the snippet alone on stdout, says beside it where it goes, and writes nothing", async () => {
+  it("prints only the snippet on stdout, names the file on stderr, and writes nothing", async () => {
     const { code, out, err } = await install("zed");
     expect(code).toBe(0);
     expect(serverIn(out)).toEqual({
@@ -74,7 +74,7 @@ describe("postrider acp install", () => {
     expect(readdirSync(person)).toEqual([]);
   });
 
-  it("names a command that starts in a bare environment, from any folder", async () => {
+  it("prints a command that starts in an empty environment, from any folder", async () => {
     const { command, args } = serverIn((await install("jetbrains")).out);
     const { status, stdout } = spawnSync(command, [args[0] ?? "", "--version"], {
       cwd: "/",
@@ -84,7 +84,7 @@ describe("postrider acp install", () => {
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
 
-  it("hands on the home when it is another, what is listed and who answers; and no key of the shell", async () => {
+  it("passes on a custom home, --all and --agent, and no key of the shell", async () => {
     shell = { POSTRIDER_HOME: join(person, "other"), ANTHROPIC_API_KEY: "very-secret" };
     const given = ["--all", "--agent", "script:answers.json", "--name", "My agent"];
     const { out, err } = await install("zed", ...given);
@@ -98,21 +98,21 @@ describe("postrider acp install", () => {
   });
 
   it.each(["zed", "jetbrains"])(
-    "writes the file of %s where there is none, for its owner alone",
+    "creates the file of %s if there is none, readable only by its owner",
     async (editor) => {
       const file = editor === "zed" ? zed : jetbrains;
       const { code, out } = await install(editor, "--write");
-      expect({ code, out }).toEqual({ code: 0, out: `"Postrider" is in ${file}.\n` });
+      expect({ code, out }).toEqual({ code: 0, out: `"Postrider" was added to ${file}.\n` });
       expect(readFileSync(file, "utf8")).toBe((await install(editor)).out);
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
       expect(readdirSync(dirname(file))).toEqual([basename(file)]);
-      // It makes no home: the editor will, when it starts.
+      // Does not create the home: the first start does.
       expect(existsSync(join(person, ".postrider"))).toBe(false);
     },
   );
 
-  it("adds it to settings with comments and trailing commas, which stay; and finds it there the next time", async () => {
+  it("adds the entry to settings with comments and trailing commas, which stay, and finds it the next time", async () => {
     const top = `// Zed settings\n{\n  "theme": "One Dark", // dark\n  "agent_servers": {\n    "Other": { "command": "o", }, /* mine */`;
     const end = "\n  },\n}\n";
     write(zed, top + end);
@@ -122,11 +122,11 @@ describe("postrider acp install", () => {
     expect(statSync(zed).mode & 0o777).toBe(0o644);
     const before = statSync(zed, { bigint: true });
     const again = await install("zed", "--write");
-    expect(again).toMatchObject({ code: 0, out: `"Postrider" is in ${zed} already.\n` });
+    expect(again).toMatchObject({ code: 0, out: `"Postrider" is already in ${zed}.\n` });
     expect(statSync(zed, { bigint: true })).toMatchObject({ ino: before.ino, mtimeNs: before.mtimeNs });
   });
 
-  it("replaces another entry of that name only when forced, and keeps what others wrote into it", async () => {
+  it("replaces a different entry of that name only with --force, and keeps its other fields", async () => {
     const old = `{\n  "agent_servers": {\n    "Postrider": { "command": "/old/node", "args": [], "env": { "KEY": "very-secret" } }\n  }\n}\n`;
     write(jetbrains, old);
     const refused = await install("jetbrains", "--write");
@@ -138,12 +138,12 @@ describe("postrider acp install", () => {
     expect(readFileSync(jetbrains, "utf8")).toBe(old);
     expect((await install("jetbrains", "--write", "--name", "Second")).code).toBe(0);
     const forced = await install("jetbrains", "--write", "--force");
-    expect(forced).toMatchObject({ code: 0, out: `"Postrider" is replaced in ${jetbrains}.\n` });
+    expect(forced).toMatchObject({ code: 0, out: `"Postrider" was replaced in ${jetbrains}.\n` });
     const text = readFileSync(jetbrains, "utf8");
     expect(serverIn(text)).toEqual({ ...serverIn(text, "Second"), env: { KEY: "very-secret" } });
   });
 
-  it("leaves a file that cannot be read as it is, and says where it is wrong", async () => {
+  it("does not change a file with a syntax error, and reports its position", async () => {
     const broken = '{\n  // mine\n  "a": 1\n  "b": 2\n}\n';
     write(zed, broken);
     const { code, out, err } = await install("zed", "--write");
@@ -154,7 +154,7 @@ describe("postrider acp install", () => {
     expect(error).toMatchObject({ code: "invalid_config", details: { file: zed, line: 4, column: 3 } });
   });
 
-  it("follows XDG_CONFIG_HOME, and a link to settings that are kept elsewhere", async () => {
+  it("follows XDG_CONFIG_HOME and a symbolic link to the settings", async () => {
     shell = { XDG_CONFIG_HOME: join(person, "xdg") };
     const kept = join(person, "dotfiles", "zed.json");
     write(kept, "{\n}\n");
@@ -167,7 +167,7 @@ describe("postrider acp install", () => {
     expect(readdirSync(dirname(kept))).toEqual(["zed.json"]);
   });
 
-  it("prints Lua for Neovim, and does not write into people's own code", async () => {
+  it("prints Lua for Neovim, and refuses to write it", async () => {
     const { code, out } = await install("neovim");
     expect(code).toBe(0);
     expect(out).toMatch(/^-- CodeCompanion\n[\s\S]*\n-- avante\.nvim\n/);
@@ -176,7 +176,7 @@ describe("postrider acp install", () => {
     expect(readdirSync(person)).toEqual([]);
   });
 
-  it("tells a script what was done", async () => {
+  it("reports the result as JSON", async () => {
     const told = async (...args: string[]): Promise<unknown> =>
       JSON.parse((await install("jetbrains", "--json", ...args)).out);
     const snippet = (await install("jetbrains")).out;
@@ -187,16 +187,16 @@ describe("postrider acp install", () => {
   });
 
   const mistakes: readonly [args: readonly string[], says: string][] = [
-    [["zde"], "Did you mean zed? Known are zed, jetbrains, neovim"],
+    [["zde"], "Did you mean zed? Known editors: zed, jetbrains, neovim"],
     [["nvim"], "Did you mean neovim?"],
     [["pycharm"], "Did you mean jetbrains?"],
-    [["emacs"], "Known are zed, jetbrains, neovim"],
+    [["emacs"], "Known editors: zed, jetbrains, neovim"],
     [[], "takes EDITOR"],
     [["zed", "--force"], "--force goes with --write"],
     [["zed", "--name", " "], "--name must be"],
     [["zed", "--agent", ""], "--agent needs a name"],
   ];
-  it.each(mistakes)("says what is meant with %j", async (args, says) => {
+  it.each(mistakes)("explains the mistake in %j", async (args, says) => {
     const { code, out, err } = await install(...args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(says);

@@ -29,7 +29,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     return () => temporary.remove();
   }, 240_000);
 
-  it("is mostly killed over an answer, says nothing outside the protocol, and answers everything in the end", () => {
+  it("is mostly killed during an answer, writes only the protocol to stdout, and finally answers everything", () => {
     expect(report.errors).toEqual([]);
     expect(report.kills).toBe(KILLS);
     expect(report.inFlight).toBeGreaterThanOrEqual(schedule(3, 20));
@@ -37,20 +37,20 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     expect(report.prompts).toBeGreaterThanOrEqual(report.answered + report.inFlight);
   });
 
-  it("shows after each kill all that was ever shown, in its order, under its names, and answers as they ended", () => {
+  it("shows after each kill everything it had shown, in order, with the same ids, and partial answers", () => {
     expect(report.lost).toEqual([]);
   });
 
-  it("shows nothing twice, does nothing twice, and replays nothing that is only resumed", () => {
+  it("shows nothing twice, runs no tool twice, and replays nothing on resume", () => {
     expect(report.doubled).toEqual([]);
     expect(report.effects).toBeGreaterThan(TURNS);
   });
 
-  it("shows nothing that was not said, marks what was broken off, and stores what it shows", () => {
+  it("shows only real text, marks interrupted answers, and stores what it shows", () => {
     expect(report.broken).toEqual([]);
   });
 
-  // A judge that cannot find anything proves nothing: each of these harms must be found. Only a long run has all of it.
+  // A judge must detect each of these errors. Only a long run has the data for all of them.
   type Harm = (replay: Update[], at: Places) => Update[];
   const without =
     (index: number): Harm =>
@@ -169,13 +169,13 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
       "two prompts in another order",
       (replay, { second }) => [...replay.slice(second), ...replay.slice(0, second)],
     ],
-  ])("is judged by something that would notice: %s, %s", (kind, _, harm) => {
+  ])("is judged by a check that detects: %s, %s", (kind, _, harm) => {
     const { last, witness } = report;
     expect(hold(last, witness)[kind]).toEqual([]);
     expect(hold(harm([...last], placesIn(last, witness.answered)), witness)[kind]).not.toEqual([]);
   });
 
-  it("is judged by something that would notice what was done twice, untold, or not at all", () => {
+  it("is judged by a check that detects tools that ran twice, without a card, or not at all", () => {
     const { last, witness } = report;
     const prompts = [...witness.prompts.values()];
     const told = prompts.find(({ number }) => witness.answered.has(number))?.effects ?? [];
@@ -193,7 +193,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     expect(done().lost).not.toEqual([]);
   });
 
-  it("is judged by something that would notice that other commands print something else", () => {
+  it("is judged by a check that detects different output of other commands", () => {
     const findings: Findings = { lost: [], doubled: [], broken: [] };
     checkStored('{"messages":[]}', report.last, findings);
     expect(findings.broken).not.toEqual([]);
@@ -202,13 +202,13 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
 
 interface Places {
   readonly second: number;
-  /** The prompt of an answer that is whole and has everything: its parts are below. */
+  /** The prompt of a complete answer with all kinds of parts. */
   readonly whole: number;
   readonly text: number;
   readonly thought: number;
   readonly plan: number;
   readonly call: number;
-  /** The prompt of an answer that was broken off after something was said, and what follows it. */
+  /** The prompt of an answer that was interrupted after some text, and the next prompt. */
   readonly stopped: number;
   readonly next: number;
   readonly end: number;

@@ -18,7 +18,7 @@ function using(tool: string): Agent {
 }
 
 describe("a malformed entry among an editor's MCP servers", () => {
-  it("costs that entry, with a sentence that names it, and not the session", async () => {
+  it("is left out with a sentence that names it, and the session opens", async () => {
     const room = editorRoom({ agent: using("good__add") });
     const editor = await room.editor();
     const { command, args } = server("good");
@@ -44,13 +44,13 @@ describe("a malformed entry among an editor's MCP servers", () => {
       return said.includes("left out") ? said : undefined;
     });
     for (const sentence of [
-      "The MCP server no command is left out: its command is no text.",
-      "The MCP server odd args is left out: its args are no list of texts.",
-      "The MCP server odd env is left out: its env is no list of objects with name and value.",
-      "The MCP server no url is left out: its url is no text.",
+      "The MCP server no command is left out: its command is not a string.",
+      "The MCP server odd args is left out: its args are not a list of strings.",
+      "The MCP server odd env is left out: its env is not a list of objects with name and value.",
+      "The MCP server no url is left out: its url is not a string.",
       'The MCP server odd type is left out: its type "pigeon" is not one of stdio, http and sse.',
       "The MCP server number 6 is left out: it has no name.",
-      "The MCP server number 7 is left out: it is no object.",
+      "The MCP server number 7 is left out: it is not an object.",
     ])
       expect(words).toContain(sentence);
     for (const [method, more] of [
@@ -63,7 +63,7 @@ describe("a malformed entry among an editor's MCP servers", () => {
     }
   });
 
-  it("does not hide that the list itself is missing or no list", async () => {
+  it("does not hide a list that is missing or not a list", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     for (const mcpServers of [undefined, "none", {}])
@@ -73,8 +73,8 @@ describe("a malformed entry among an editor's MCP servers", () => {
   });
 });
 
-describe("a picture that an MCP tool gives back", () => {
-  it("is in the editor's card, live and loaded, and in the session", async () => {
+describe("a picture in the result of an MCP tool", () => {
+  it("is in the card, live and after a load, and in the session", async () => {
     const room = editorRoom({ agent: using("test__show") });
     const editor = await room.editor();
     const { sessionId } = await editor.agent.request("session/new", {
@@ -102,7 +102,7 @@ describe("a picture that an MCP tool gives back", () => {
 });
 
 describe("an MCP server whose tools change", () => {
-  it("offers the new ones in the same turn, from the next round on", async () => {
+  it("offers the new tools in the same turn, from the next model request on", async () => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const editor = await room.editor();

@@ -31,7 +31,7 @@ async function roomWith(agent: Agent = repeating()): Promise<{ room: EditorRoom;
   return { room, editor: await room.editor() };
 }
 
-/** The wire in words: `answer` for an answer, the kind for an update of the session. */
+/** The received messages: `answer`, or the kind of the update. */
 function order(wire: readonly AnyMessage[], sessionId?: string): string[] {
   return wire.flatMap((message) => {
     if (!("method" in message)) return ["answer"];
@@ -43,7 +43,7 @@ function order(wire: readonly AnyMessage[], sessionId?: string): string[] {
 }
 
 describe("initialize", () => {
-  it.each([0, 1, 2, 99])("answers version 1 to an editor that speaks version %i", async (version) => {
+  it.each([0, 1, 2, 99])("answers version 1 to an editor with version %i", async (version) => {
     const editor = await editorRoom({ agent: repeating() }).editor({ initialized: false });
     expect(await editor.initialize({}, version)).toEqual({
       protocolVersion: 1,
@@ -58,7 +58,7 @@ describe("initialize", () => {
     });
   });
 
-  it("is followed by an answer to everything that it claims", async () => {
+  it("announces only capabilities that have a handler", async () => {
     const { room, editor } = await roomWith();
     const { cwd } = room;
     const { sessionId } = await editor.open();
@@ -82,7 +82,7 @@ describe("initialize", () => {
     }
   });
 
-  it("does not claim what has no answer, and says that there is no such method", async () => {
+  it("announces no capability without a handler, and refuses unknown methods", async () => {
     const { editor } = await roomWith();
     const { sessionId } = await editor.open();
     const unclaimed = [
@@ -100,7 +100,7 @@ describe("initialize", () => {
 });
 
 describe("without a model", () => {
-  it("says how to connect one, makes nothing, and goes on once there is one", async () => {
+  it("explains how to connect one, creates nothing, and continues when one is connected", async () => {
     let agent: Agent | undefined;
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor({ initialized: false, agent: () => agent });
@@ -127,7 +127,7 @@ describe("without a model", () => {
     expect((await sessions.list(me)).items.map(({ id }) => id)).toEqual([sessionId]);
   });
 
-  it("shows what was said before, and takes nothing new", async () => {
+  it("shows stored messages and refuses prompts", async () => {
     const room = editorRoom({ agent: repeating() });
     const first = await room.editor();
     const { sessionId } = await first.open();
@@ -145,7 +145,7 @@ describe("without a model", () => {
 });
 
 describe("session/new", () => {
-  it("makes a session of the owner in that folder, and tells what can be chosen", async () => {
+  it("creates a session of the owner in the folder, and returns its options", async () => {
     const { room, editor } = await roomWith();
     const made = await editor.open();
     expect(made).toEqual({
@@ -182,7 +182,7 @@ describe("session/new", () => {
     );
   });
 
-  it("is answered before anything is told of the session; then come the commands, and again with the first prompt", async () => {
+  it("is answered before any update of the session; the commands follow, and again with the first prompt", async () => {
     const { editor } = await roomWith(repeating({ models: ["a", "b"] }));
     const { sessionId } = await editor.open();
     await editor.until(() => editor.shown(sessionId, "available_commands_update")[0]);
@@ -233,7 +233,7 @@ describe("session/new", () => {
   });
 });
 
-/** Everything that a session can show. */
+/** Every kind of content in a session. */
 const RICH = script({
   answers: [
     {
@@ -253,7 +253,7 @@ const RICH = script({
 const PNG = Buffer.from("no real picture").toString("base64");
 
 describe("session/load", () => {
-  it("shows everything that the session shows, once and in order, and answers then", async () => {
+  it("shows every message of the session once and in order, then answers", async () => {
     const room = editorRoom({ agent: RICH });
     const first = await room.editor();
     const { sessionId, modes } = await first.open();
@@ -345,13 +345,13 @@ describe("session/load", () => {
       },
     ]);
     await editor.until(() => editor.shown(sessionId, "available_commands_update")[0]);
-    // What was said before is not said again by whoever follows the session.
+    // The follower does not repeat stored messages.
     expect(order(editor.wire.slice(answered), sessionId).filter((kind) => kind.endsWith("_chunk"))).toEqual(
       [],
     );
   });
 
-  it("shows under the same names what was shown while it was said", async () => {
+  it("uses the same ids as the live updates", async () => {
     const room = editorRoom({ agent: RICH });
     const first = await room.editor();
     const { sessionId } = await first.open();
@@ -371,7 +371,7 @@ describe("session/load", () => {
     expect(names(editor)).toHaveLength(4);
   });
 
-  it("takes the folder that the editor says from now on", async () => {
+  it("changes the folder to the one of the request", async () => {
     const { room, editor } = await roomWith();
     const { sessionId } = await editor.open();
     const elsewhere = join(room.cwd, "elsewhere");
@@ -381,7 +381,7 @@ describe("session/load", () => {
     expect((await sessions.get(me, sessionId))?.cwd).toBe(elsewhere);
   });
 
-  it("twice in one editor shows everything twice, and what is said next once", async () => {
+  it("twice in one editor shows every message twice, and the next message once", async () => {
     const { room, editor } = await roomWith();
     const { sessionId } = await editor.open();
     await editor.prompt(sessionId, "one");
@@ -400,7 +400,7 @@ describe("session/load", () => {
     );
   });
 
-  it("of a session that is not there says so", async () => {
+  it("of an unknown session is an error", async () => {
     const { room, editor } = await roomWith();
     for (const sessionId of [NOBODY, "", "..", "a/b", "x".repeat(300)]) {
       for (const method of ["session/load", "session/resume", "session/fork"]) {
@@ -412,7 +412,7 @@ describe("session/load", () => {
 });
 
 describe("session/resume", () => {
-  it("shows nothing of what was said, before and after its answer, and goes on", async () => {
+  it("shows no stored message before or after its answer, and the session continues", async () => {
     const room = editorRoom({ agent: RICH });
     const first = await room.editor();
     const { sessionId, modes } = await first.open();
@@ -434,7 +434,7 @@ function idsIn({ sessions }: ListSessionsResponse): string[] {
 }
 
 describe("session/list", () => {
-  it("is empty where there is nothing, and does not guess at a cursor", async () => {
+  it("is empty without sessions, and refuses an invalid cursor", async () => {
     const { editor } = await roomWith();
     expect(await editor.agent.request("session/list", {})).toEqual({ sessions: [] });
     for (const cursor of ["", "nonsense", "e30=", "9".repeat(500)]) {
@@ -445,7 +445,7 @@ describe("session/list", () => {
     }
   });
 
-  it("has what editors began, the newest first, each under its title or its first words", async () => {
+  it("contains the editor sessions, newest first, each with its title or its first words", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: repeating(), clock });
     const editor = await room.editor();
@@ -475,7 +475,7 @@ describe("session/list", () => {
     expect(errorIn(await editor.call("session/list", { cwd: "project" }))).toMatchObject({ code: -32602 });
   });
 
-  it("has sessions from elsewhere only for whoever asked for all", async () => {
+  it("contains sessions of messengers and terminals only with --all", async () => {
     const room = editorRoom({ agent: repeating() });
     const { sessions } = await room.look();
     const chat = await sessions.create(me, { title: "a chat" });
@@ -502,7 +502,7 @@ describe("session/list", () => {
     });
   });
 
-  it("has every session once over its pages, 50 on each, while others are added and touched", async () => {
+  it("contains every session once over pages of 50, while sessions are added and used", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: repeating(), clock });
     const editor = await room.editor();
@@ -525,7 +525,7 @@ describe("session/list", () => {
       cursor = page.nextCursor;
       clock.pass(MINUTE);
       await sessions.create(me, { kind: "editor", cwd: room.cwd });
-      // One that was seen becomes the newest: it must not come again, nor push another out.
+      // A listed session becomes the newest: it must not repeat, nor hide another.
       await sessions.append(me, seen[0] ?? "", { role: "user", text: "touched" });
     }
     expect(sizes).toEqual([50, 50, 20]);
@@ -535,7 +535,7 @@ describe("session/list", () => {
 });
 
 describe("session/fork", () => {
-  it("makes a copy that goes its own way, and knows where it came from", async () => {
+  it("creates an independent copy with its parent", async () => {
     const { room, editor } = await roomWith();
     const { sessionId, modes } = await editor.open();
     await editor.prompt(sessionId, "one");
@@ -572,7 +572,7 @@ describe("session/fork", () => {
 });
 
 describe("session/delete", () => {
-  it("takes the session and its words away for good; what is not there is gone already", async () => {
+  it("removes the session and its messages permanently, and accepts an unknown id", async () => {
     const { room, editor } = await roomWith();
     const { sessionId } = await editor.open();
     await editor.prompt(sessionId, "a secret word");
@@ -586,7 +586,7 @@ describe("session/delete", () => {
     expect(JSON.stringify(rowsIn(room.database))).not.toContain("secret word");
   });
 
-  it("leaves sessions of others and from elsewhere alone", async () => {
+  it("does not remove sessions of other people, messengers or terminals", async () => {
     const { room, editor } = await roomWith();
     const { sessions } = await room.look();
     const chat = await sessions.create(me, { title: "a chat" });
@@ -599,7 +599,7 @@ describe("session/delete", () => {
 });
 
 describe("session/close", () => {
-  it("of a session that is not there says so; of one that is not open does nothing", async () => {
+  it("of an unknown session is an error; of one that is not open does nothing", async () => {
     const { room, editor } = await roomWith();
     const { sessionId } = await editor.open();
     expect(errorIn(await editor.call("session/close", { sessionId: NOBODY }))).toMatchObject({
@@ -608,14 +608,14 @@ describe("session/close", () => {
     const other = await room.editor();
     expect(await other.call("session/close", { sessionId })).toMatchObject({ result: {} });
     expect(await editor.call("session/close", { sessionId })).toMatchObject({ result: {} });
-    // It is there for whoever opens it again, or simply goes on.
+    // It can be opened again, and prompts still work.
     expect(await editor.prompt(sessionId, "hello")).toEqual({ stopReason: "end_turn" });
     expect(editor.words(sessionId)).toBe("You said: hello");
   });
 });
 
 describe("session/set_title", () => {
-  it("gives the title back, with a number where another session has it", async () => {
+  it("returns the title, with a number if another session has it", async () => {
     const { room, editor } = await roomWith();
     const { sessions } = await room.look();
     await sessions.create(me, { title: "Tides" });
@@ -626,7 +626,7 @@ describe("session/set_title", () => {
     expect(await entitle("High water")).toMatchObject({ result: { title: "High water" } });
     expect(await entitle("Tides")).toMatchObject({ result: { title: "Tides #2" } });
     expect((await sessions.get(me, sessionId))?.title).toBe("Tides #2");
-    // As it was typed, whatever it looks like.
+    // Stored as typed.
     expect(await entitle('Title: "the long tide"')).toMatchObject({
       result: { title: 'Title: "the long tide"' },
     });
@@ -636,15 +636,15 @@ describe("session/set_title", () => {
       code: -32602,
       data: { code: "invalid_input" },
     });
-    // Nothing is no title: it stays what it was.
+    // An empty title changes nothing.
     expect(await entitle(" \n ")).toMatchObject({ result: { title: long } });
     expect(await entitle("Tides")).toMatchObject({ result: { title: "Tides #2" } });
     expect((await editor.agent.request("session/list", {})).sessions[0]?.title).toBe("Tides #2");
   });
 });
 
-describe("what can be chosen", () => {
-  it("is set by mode or by option, told both ways, and kept for whoever opens the session next", async () => {
+describe("an option of a session", () => {
+  it("is set as mode or as option, sent in both forms, and kept for the next load", async () => {
     const { room, editor } = await roomWith(repeating({ models: ["a"] }));
     const { sessionId } = await editor.open();
     await editor.until(() => editor.shown(sessionId, "config_option_update")[0]);
@@ -708,7 +708,7 @@ describe("what can be chosen", () => {
     ["model", ""],
     ["reasoning", "a lot"],
     ["colour", "blue"],
-  ])("does not take %s %j", async (configId, value) => {
+  ])("refuses %s %j", async (configId, value) => {
     const { editor } = await roomWith();
     const { sessionId } = await editor.open();
     const asked = { sessionId, configId, value };

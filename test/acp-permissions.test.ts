@@ -9,7 +9,7 @@ import { look } from "./support/database.ts";
 import { heldAgent } from "./support/talking.ts";
 import { fakeClock, MINUTE } from "./support/test-home.ts";
 
-/** Asks before it answers: with a pattern, unless told to do without. */
+/** Asks for approval before it answers; with a pattern, unless the prompt says otherwise. */
 const asking = script({
   answers: [
     {
@@ -32,7 +32,7 @@ async function scene(): Promise<{ editor: ServedEditor; sessionId: string }> {
   return { editor, sessionId };
 }
 
-/** What the agent says to a prompt; `answer` is what the editor does when it is asked. */
+/** The agent's answer to a prompt; `answer` is the editor's reaction to the approval request. */
 async function told(
   editor: ServedEditor,
   sessionId: string,
@@ -50,8 +50,8 @@ async function told(
 
 const choose = (optionId: string) => (asked: PermissionAsked) => asked.choose(optionId);
 
-describe("a question whether something may be done", () => {
-  it("is put with all that is known of it, and with one answer of each kind where it can be recognised again", async () => {
+describe("an approval request", () => {
+  it("has all details, and one option of each kind if it has a pattern", async () => {
     const { editor, sessionId } = await scene();
     await told(editor, sessionId, ({ params, choose: answer }) => {
       expect(params).toEqual({
@@ -83,7 +83,7 @@ describe("a question whether something may be done", () => {
     );
   });
 
-  it("about a call bears the card that the call will have", async () => {
+  it("about a call has the card that the call will have", async () => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const editor = await room.editor();
@@ -94,7 +94,7 @@ describe("a question whether something may be done", () => {
       arguments: { path: "a.md", old_string: "a", new_string: "b" },
     };
     const ids: string[] = [];
-    // Providers count anew in each answer.
+    // Providers may repeat ids in each answer.
     for (const round of [1, 2]) {
       const prompted = editor.prompt(sessionId, `round ${round}`);
       const answer = await agent.asked();
@@ -129,14 +129,14 @@ describe("a question whether something may be done", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("is allowed once, and then asked again", async () => {
+  it("can be allowed once, and is asked again", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
     expect(await told(editor, sessionId, choose("deny"))).toBe("Refused.");
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
   });
 
-  it("is allowed in the session, and asked in others", async () => {
+  it("can be allowed in the session, and is asked in others", async () => {
     const { editor, sessionId } = await scene();
     const other = await editor.open();
     expect(await told(editor, sessionId, choose("session"))).toBe("Allowed: go");
@@ -144,20 +144,20 @@ describe("a question whether something may be done", () => {
     expect(await told(editor, other.sessionId, choose("deny"))).toBe("Refused.");
   });
 
-  it("is not allowed everywhere by an editor, which may take the last of two answers of a kind", async () => {
+  it("cannot be allowed everywhere by an editor, which may use the last of two options of a kind", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("always"))).toBe("Refused.");
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
   });
 
-  it("is refused always, everywhere", async () => {
+  it("can be denied always, everywhere", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("never"))).toBe("Refused.");
     expect(await told(editor, sessionId)).toBe("Refused.");
     expect(await told(editor, (await editor.open()).sessionId)).toBe("Refused.");
   });
 
-  it("is refused by every answer that is none", async () => {
+  it("is denied by every invalid answer", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("yes"))).toBe("Refused.");
     expect(await told(editor, sessionId, choose("toString"))).toBe("Refused.");
@@ -166,11 +166,11 @@ describe("a question whether something may be done", () => {
     );
     expect(await told(editor, sessionId, ({ answer }) => answer({} as never))).toBe("Refused.");
     expect(await told(editor, sessionId, ({ fail }) => fail(new Error("no dialogue")))).toBe("Refused.");
-    // One that was not offered is none either.
+    // An option that was not offered is invalid, too.
     expect(await told(editor, sessionId, choose("always"), "plain")).toBe("Refused.");
   });
 
-  it("is none where the mode says what may be done", async () => {
+  it("is not sent if the mode decides it", async () => {
     const { editor, sessionId } = await scene();
     await editor.agent.request("session/set_mode", { sessionId, modeId: "allow" });
     expect(await told(editor, sessionId)).toBe("Allowed: go");
@@ -180,7 +180,7 @@ describe("a question whether something may be done", () => {
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
   });
 
-  it("in several sessions at once has each its own answer", async () => {
+  it("gets its own answer in each of several sessions at once", async () => {
     const room = editorRoom({ agent: asking });
     const editor = await room.editor();
     const sessions = await Promise.all(Array.from({ length: 8 }, () => editor.open()));
@@ -196,7 +196,7 @@ describe("a question whether something may be done", () => {
     );
   });
 
-  it("that nobody answers is refused in the end, and the editor's question is taken back", async () => {
+  it("without an answer is denied at its deadline, and cancelled in the editor", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: asking, clock });
     const editor = await room.editor();
@@ -210,7 +210,7 @@ describe("a question whether something may be done", () => {
     expect(answersIn(room.database)).toEqual(["expired"]);
   });
 
-  it("that is answered elsewhere is taken back, and the agent goes on", async () => {
+  it("with an answer from elsewhere is cancelled in the editor, and the turn continues", async () => {
     const room = editorRoom({ agent: asking });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -249,7 +249,7 @@ describe("a question whether something may be done", () => {
     await editor.until(() => (asked.signal.aborted ? true : undefined));
   });
 
-  it("is over when the answer is cancelled", async () => {
+  it("ends when the answer is cancelled", async () => {
     const room = editorRoom({ agent: asking });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -260,12 +260,12 @@ describe("a question whether something may be done", () => {
     await editor.until(() => (asked.signal.aborted ? true : undefined));
     await room.look().then(({ store }) => settled(store, room.database));
     expect(answersIn(room.database)).toEqual(["expired"]);
-    // Whoever still presses the button does nothing with it.
+    // A late answer has no effect.
     asked.choose("always");
     expect(await told(editor, sessionId, choose("deny"))).toBe("Refused.");
   });
 
-  it("is over when the editor is gone, and the answer is stored as far as it went", async () => {
+  it("ends when the editor disconnects, and the partial answer is stored", async () => {
     const room = editorRoom({
       agent: script({
         answers: [{ say: ["Let me see.", { approve: { title: "Run ls", pattern: "ls" } }, "Done."] }],
@@ -285,7 +285,7 @@ describe("a question whether something may be done", () => {
     ]);
     expect(await store.turns.listClaimable({ now: Date.now() })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
-    // Whoever comes next finds it at its end.
+    // The next process finds the request closed.
     const next = await room.editor();
     await next.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(next.words(sessionId)).toContain("Let me see.");
@@ -299,7 +299,7 @@ function answersIn(database: string): unknown[] {
   return look(database, (db) => db.prepare("select answer from approvals order by n").pluck().all());
 }
 
-/** Every question has its answer. */
+/** No approval is pending. */
 async function settled(
   store: { onChange(listener: () => void): () => void },
   database: string,

@@ -16,7 +16,7 @@ interface Scene {
   readonly room: EditorRoom;
   readonly editor: ServedEditor;
   readonly sessionId: string;
-  /** Everything ever said in the session. */
+  /** All stored messages of the session. */
   said(id?: string): Promise<readonly Message[]>;
 }
 
@@ -30,14 +30,14 @@ async function scene(agent: Agent = repeating()): Promise<Scene> {
   return { room, editor, sessionId, said };
 }
 
-/** What the agent says in a session, without what was said before. */
+/** The new text of the agent in a session. */
 function newWords({ editor, sessionId }: Pick<Scene, "editor" | "sessionId">): () => string {
   const before = editor.words(sessionId).length;
   return () => editor.words(sessionId).slice(before);
 }
 
 describe("a prompt", () => {
-  it("reaches the agent and the store with everything that it holds", async () => {
+  it("reaches the agent and the store with all its content", async () => {
     const agent = heldAgent();
     const { editor, sessionId, said } = await scene(agent);
     const bytes = Buffer.from("some bytes");
@@ -72,11 +72,11 @@ describe("a prompt", () => {
       { role: "user", parts },
       { role: "assistant", parts: [{ type: "text", text: "Got it." }] },
     ]);
-    // The editor shows itself what was typed in it.
+    // The editor shows its own prompts.
     expect(editor.shown(sessionId, "user_message_chunk")).toEqual([]);
   });
 
-  it("of nothing is answered with nothing, and not stored", async () => {
+  it("without content gets no answer and is not stored", async () => {
     const { editor, sessionId, said } = await scene();
     const nothing: ContentBlock[][] = [
       [],
@@ -92,7 +92,7 @@ describe("a prompt", () => {
     expect(editor.words(sessionId)).toBe("");
   });
 
-  it("in a session that is not there is refused", async () => {
+  it("in an unknown session is refused", async () => {
     const { editor } = await scene();
     const prompt = [{ type: "text", text: "hello" }];
     expect(errorIn(await editor.call("session/prompt", { sessionId: NOBODY, prompt }))).toMatchObject({
@@ -101,7 +101,7 @@ describe("a prompt", () => {
     });
   });
 
-  it("tells what it has used, and how full the model's window is", async () => {
+  it("reports its usage and how full the model's context window is", async () => {
     const usage = { input_tokens: 120, output_tokens: 8, last_prompt_tokens: 120, estimated_cost_usd: 0.25 };
     const { editor, sessionId } = await scene(script({ window: 1000, answers: [{ say: "yes", usage }] }));
     expect(await editor.prompt(sessionId, "hello")).toEqual({
@@ -113,7 +113,7 @@ describe("a prompt", () => {
     ]);
   });
 
-  it("counts all that was used by a model that was asked several times", async () => {
+  it("reports the sum of the usage of several model requests", async () => {
     const agent = heldAgent();
     const { editor, sessionId } = await scene(agent);
     const asked = editor.prompt(sessionId, "hello");
@@ -126,7 +126,7 @@ describe("a prompt", () => {
     expect((await asked).usage).toMatchObject({ inputTokens: 250, outputTokens: 30, totalTokens: 280 });
   });
 
-  it("gives the session a title, where the agent can think of one", async () => {
+  it("gives the session a title if the agent proposes one", async () => {
     const agent = heldAgent();
     const { editor, sessionId } = await scene({ ...agent, canTitle: true });
     const prompted = editor.prompt(sessionId, "when is high tide?");
@@ -148,7 +148,7 @@ describe("a prompt", () => {
 });
 
 describe("an agent that fails", () => {
-  it("is an error with its own sentence, and what it had said is kept", async () => {
+  it("returns its own error sentence, and its partial answer is kept", async () => {
     const agent = script({
       answers: [
         { to: "break", say: ["Half an ans", { fail: "The tide took the model." }] },
@@ -176,7 +176,7 @@ describe("an agent that fails", () => {
     );
   });
 
-  it("tells nothing of an exception but that it failed, and why", async () => {
+  it("returns only the message of an exception", async () => {
     const agent = heldAgent();
     const { editor, sessionId } = await scene(agent);
     const prompted = editor.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "hello" }] });
@@ -190,7 +190,7 @@ describe("an agent that fails", () => {
 });
 
 describe("a command", () => {
-  it("is done at once, answered in one message, and no part of the session", async () => {
+  it("runs at once, replies in one message, and is not part of the session", async () => {
     const { editor, sessionId, said } = await scene();
     await editor.prompt(sessionId, "hello");
     const before = await said();
@@ -202,7 +202,7 @@ describe("a command", () => {
     expect(await said()).toEqual(before);
   });
 
-  it("that is none of ours goes to the agent as it is, and so does a path", async () => {
+  it("that is unknown goes to the agent unchanged, and so does a path", async () => {
     const { editor, sessionId } = await scene();
     for (const line of ["/explain the tides", "/etc/hosts", "/", "/ undo"]) {
       const words = newWords({ editor, sessionId });
@@ -211,20 +211,20 @@ describe("a command", () => {
     }
   });
 
-  it("is said with two slashes", async () => {
+  it("is sent as text with two slashes", async () => {
     const { editor, sessionId, said } = await scene();
     await editor.prompt(sessionId, "//undo");
     expect((await said()).map(getText)).toEqual(["/undo", "You said: /undo"]);
   });
 
-  it("is one only at the beginning of a prompt", async () => {
+  it("is recognised only at the beginning of a prompt", async () => {
     const { editor, sessionId, said } = await scene();
     const link: ContentBlock = { type: "resource_link", uri: "file:///a.md", name: "a.md" };
     await editor.prompt(sessionId, [link, { type: "text", text: "/undo" }]);
     expect(await said()).toHaveLength(2);
   });
 
-  it("that has no place in an editor says what to do instead", async () => {
+  it("that does not work in an editor names the alternative", async () => {
     const { room, editor, sessionId, said } = await scene();
     await editor.prompt(sessionId, "hello");
     const before = await said();
@@ -238,7 +238,7 @@ describe("a command", () => {
     expect(await store.conversations.findConversations({ asker: me, session: sessionId })).toHaveLength(1);
   });
 
-  it("names messages that were found by what works in an editor", async () => {
+  it("lists found messages with commands that work in an editor", async () => {
     const { editor, sessionId } = await scene();
     await editor.prompt(sessionId, "the lighthouse keeper");
     const words = newWords({ editor, sessionId });
@@ -248,7 +248,7 @@ describe("a command", () => {
     expect(words().slice(words().indexOf(line))).toContain("the lighthouse keeper");
   });
 
-  it("never takes the thread to another session, whatever it does", async () => {
+  it("never moves the thread to another session", async () => {
     const { editor, sessionId, said } = await scene();
     for (const line of [
       "/new",
@@ -273,7 +273,7 @@ describe("a command", () => {
     }
   });
 
-  it("/new leaves the thread empty, and what was said as a thread of its own", async () => {
+  it("/new empties the thread and keeps its messages as another thread", async () => {
     const { room, editor, sessionId } = await scene();
     await editor.prompt(sessionId, "one");
     await editor.prompt(sessionId, "/new");
@@ -294,7 +294,7 @@ describe("a command", () => {
     expect(other.words(kept?.sessionId ?? "")).toBe("You said: one");
   });
 
-  it("/undo takes the last exchange back for whoever loads the session, and for the agent", async () => {
+  it("/undo removes the last exchange for later loads and for the agent", async () => {
     const { room, editor, sessionId } = await scene();
     await editor.prompt(sessionId, "one");
     await editor.prompt(sessionId, "two");
@@ -304,7 +304,7 @@ describe("a command", () => {
     expect(other.words(sessionId)).toBe("You said: one");
   });
 
-  it("/retry says again what was said, and is answered", async () => {
+  it("/retry sends the last prompt again and gets an answer", async () => {
     const { editor, sessionId } = await scene();
     await editor.prompt(sessionId, "one");
     const words = newWords({ editor, sessionId });
@@ -312,7 +312,7 @@ describe("a command", () => {
     expect(words()).toMatch(/^Again: “one”\s*You said: one$/);
   });
 
-  it("/model and /title are told as what they change", async () => {
+  it("/model and /title send updates of their changes", async () => {
     const { editor, sessionId } = await scene(repeating({ models: ["a", "b"] }));
     await editor.until(() => editor.shown(sessionId, "config_option_update")[0]);
     await editor.prompt(sessionId, "/model b");
@@ -323,7 +323,7 @@ describe("a command", () => {
     expect(editor.shown(sessionId, "session_info_update").at(-1)).toMatchObject({ title: "High water" });
   });
 
-  it("works while an answer is written", async () => {
+  it("works during an answer", async () => {
     const agent = heldAgent();
     const { editor, sessionId } = await scene(agent);
     const prompted = editor.prompt(sessionId, "hello");
@@ -338,7 +338,7 @@ describe("a command", () => {
 });
 
 describe("session/cancel", () => {
-  it("ends the answer with what there is of it, and what waits without one", async () => {
+  it("ends the answer with its partial text, and pending prompts without one", async () => {
     const agent = heldAgent();
     const { room, editor, sessionId, said } = await scene(agent);
     const first = editor.prompt(sessionId, "one");
@@ -367,7 +367,7 @@ describe("session/cancel", () => {
     expect(await third).toEqual({ stopReason: "end_turn" });
   });
 
-  it("leaves no tool behind that looks as if it still ran", async () => {
+  it("leaves no tool card in progress", async () => {
     const agent = heldAgent();
     const { editor, sessionId } = await scene(agent);
     const asked = editor.prompt(sessionId, "one");
@@ -384,7 +384,7 @@ describe("session/cancel", () => {
     expect(statuses()).toEqual(["in_progress", "failed"]);
   });
 
-  it("does nothing where nothing is being answered", async () => {
+  it("does nothing without a running answer", async () => {
     const { editor, sessionId } = await scene();
     await editor.agent.notify("session/cancel", { sessionId });
     await editor.agent.notify("session/cancel", { sessionId: NOBODY });
@@ -394,7 +394,7 @@ describe("session/cancel", () => {
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  it("is for what was asked before it, however fast they follow each other", async () => {
+  it("applies only to earlier prompts, however fast they follow each other", async () => {
     const agent = heldAgent();
     const { editor, sessionId } = await scene(agent);
     const line = (message: object): string => JSON.stringify({ jsonrpc: "2.0", ...message });
@@ -415,7 +415,7 @@ describe("session/cancel", () => {
     }
   });
 
-  it("is the same as cancelling the request, but for the others that wait", async () => {
+  it("differs from cancelling a request only for the other pending prompts", async () => {
     const agent = heldAgent();
     const { room, editor, sessionId } = await scene(agent);
     const first = editor.prompt(sessionId, "one");
@@ -459,7 +459,7 @@ describe("session/cancel", () => {
 });
 
 describe("session/close and session/delete", () => {
-  it.each(["session/close", "session/delete"] as const)("%s ends what is being answered", async (method) => {
+  it.each(["session/close", "session/delete"] as const)("%s ends the running answer", async (method) => {
     const agent = heldAgent();
     const { editor, sessionId, said } = await scene(agent);
     const prompted = editor.prompt(sessionId, "one");
@@ -473,7 +473,7 @@ describe("session/close and session/delete", () => {
 });
 
 describe("several prompts at once", () => {
-  it("in one session are answered one after the other, each with its own answer", async () => {
+  it("in one session are answered in order, each with its own answer", async () => {
     const agent = heldAgent();
     const { editor, sessionId, said } = await scene(agent);
     const ends: number[] = [];
@@ -528,7 +528,7 @@ describe("the editor's terminal", () => {
     answers: [{ say: [{ tool: "run", arguments: { command: "ls -l" }, run: ["ls", "-l"] }, "Done."] }],
   });
 
-  it("runs commands where there is one, and shows it in the card of the call", async () => {
+  it("runs commands if the editor has one, and is shown in the card of the call", async () => {
     const room = editorRoom({ agent });
     const editor = await room.editor({ terminal: () => ({ output: "notes.md", exitCode: 0 }) });
     const { sessionId } = await editor.open();
@@ -560,12 +560,12 @@ describe("the editor's terminal", () => {
         rawOutput: expect.stringContaining("notes.md"),
       }),
     ]);
-    // Clients keep what a card shows when the terminal is released: so it is released after the card's last update.
+    // Released after the last update of the card, because clients keep the output that it shows then.
     const names = editor.wire.map((message) => namesIn(message));
     expect(names.indexOf("terminal/release")).toBeGreaterThan(names.lastIndexOf("tool_call_update"));
   });
 
-  it("is not asked for where there is none", async () => {
+  it("is not requested if the editor has none", async () => {
     const room = editorRoom({ agent });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -587,20 +587,20 @@ describe("the editor's terminal", () => {
   });
 });
 
-/** The method of a request, or what kind an update is of. */
+/** The method of a request, or the kind of an update. */
 function namesIn(message: unknown): string | undefined {
   const { method, params } = message as { method?: string; params?: { update?: { sessionUpdate: string } } };
   return params?.update?.sessionUpdate ?? method;
 }
 
-describe("the difference that write_file makes", () => {
+describe("the diff of write_file", () => {
   const agent = script({
     answers: [
       { to: "", say: [{ use: "write_file", arguments: { path: "a.txt", content: "two\n" } }, "Done."] },
     ],
   });
 
-  it("has the old text of a file that is there, in the question, in the card and in its end", async () => {
+  it("has the old text of an existing file in the approval, the card and the result", async () => {
     const room = editorRoom({ agent });
     writeFileSync(join(room.cwd, "a.txt"), "one\n");
     const editor = await room.editor();
@@ -611,7 +611,7 @@ describe("the difference that write_file makes", () => {
     const [call, end] = editor.shown(sessionId, "tool_call", "tool_call_update");
     expect(call).toMatchObject({ content: [diff] });
     expect(end).toMatchObject({ status: "completed", content: [diff, expect.anything()] });
-    // Later nobody knows the old text: the card then has the new one, and does not call the file new.
+    // The old text is not stored: the card shows the new text, but not as a new file.
     const other = await room.editor();
     await other.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     const [again] = other.shown(sessionId, "tool_call");
@@ -619,7 +619,7 @@ describe("the difference that write_file makes", () => {
     expect(JSON.stringify(again)).toContain("two");
   });
 
-  it("has none for a file that is new, also when the thread is loaded", async () => {
+  it("has no old text for a new file, also after a load", async () => {
     const room = editorRoom({ agent });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -632,7 +632,7 @@ describe("the difference that write_file makes", () => {
   });
 });
 
-/** Looks whenever something was stored. */
+/** Checks after each change of the store. */
 async function until(
   look: () => Promise<boolean>,
   store: { onChange(listener: () => void): () => void },

@@ -8,28 +8,28 @@ import { temporaryFolder } from "./support/folder.ts";
 import { modelServer } from "./support/model-server.ts";
 import { runProgram } from "./support/program.ts";
 
-/** A home, a project, and editors that each start a `postrider acp` of their own. */
+/** A home, a project, and editors that each start their own `postrider acp`. */
 interface Room {
   readonly home: string;
   readonly cwd: string;
   readonly database: string;
   editor(options?: Partial<WireOptions>): Promise<TestEditor>;
-  /** What a command of the program prints with `--json`. */
+  /** The output of a command with `--json`. */
   json<Output>(...args: readonly string[]): Promise<Output>;
 }
 
 interface TestEditor extends Wire {
-  /** The result; throws what the program answered instead. */
+  /** The result; throws the error of the answer. */
   ask<Result>(method: string, params: object): Promise<Result>;
   open(): Promise<string>;
   prompt(
     sessionId: string,
     ...blocks: readonly (string | object)[]
   ): Promise<{ readonly stopReason: string }>;
-  /** What is replayed of it. */
+  /** The replayed updates. */
   load(sessionId: string): Promise<readonly Update[]>;
   shown(sessionId: string, ...kinds: readonly string[]): readonly Update[];
-  /** Resolves when the look finds something. */
+  /** Resolves when the function finds something. */
   until<Found>(look: () => Found | undefined): Promise<Found>;
   closed(): Promise<void>;
 }
@@ -108,7 +108,7 @@ function editorOn(wire: Wire, cwd: string): TestEditor {
   };
 }
 
-/** The words of what was shown, chunk after chunk. */
+/** The text of the chunks. */
 function wordsIn(updates: readonly Update[]): string {
   return updates
     .map(({ content }) => (content as { readonly text?: string } | undefined)?.text ?? "")
@@ -117,11 +117,11 @@ function wordsIn(updates: readonly Update[]): string {
 
 const NOBODY = "00000000-0000-4000-8000-000000000000";
 
-describe("what was said in an editor", () => {
+describe("a message in an editor", () => {
   const PIXEL =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-  it("stays in its rows, byte for byte, when more is said, the session is opened again, or an answer is stopped", async () => {
+  it("keeps its row byte for byte after more messages, another load, or a stopped answer", async () => {
     const { editor, database, cwd } = room([
       { to: "slow", say: ["so far ", { wait_ms: 60_000 }] },
       {
@@ -171,7 +171,7 @@ describe("what was said in an editor", () => {
     expect(again.slice(0, replay.length)).toEqual(replay);
   });
 
-  it("is found by search: nginx, in the terminal and in the thread itself", async () => {
+  it("is found by search, in the terminal and in the thread", async () => {
     const { editor, json } = room();
     const here = await editor();
     const sessionId = await here.open();
@@ -188,8 +188,8 @@ describe("what was said in an editor", () => {
   });
 });
 
-describe("an id that nobody knows", () => {
-  it("is an error whatever is wanted of it, and makes no session that nobody could name", async () => {
+describe("an unknown id", () => {
+  it("is an error in every request, and creates no session", async () => {
     const { editor, database } = room();
     const here = await editor();
     const sessionId = await here.open();
@@ -213,7 +213,7 @@ describe("an id that nobody knows", () => {
 });
 
 describe("a session of one editor", () => {
-  it("knows from which it was forked, also in other programs, and outlives it", async () => {
+  it("keeps its parent, also in other processes, and outlives it", async () => {
     const { editor, json, cwd } = room();
     const here = await editor();
     const parent = await here.open();
@@ -226,7 +226,7 @@ describe("a session of one editor", () => {
     expect(wordsIn(await other.load(sessionId))).toBe("oneYou said: one");
   });
 
-  it("goes on in its fork with the model that was chosen, and asks again what was allowed", async () => {
+  it("passes its model on to a fork, but not its approvals", async () => {
     const { editor, cwd } = room([{ say: [{ model: true }, " ", { reasoning: true }] }]);
     const here = await editor();
     const parent = await here.open();
@@ -245,7 +245,7 @@ describe("a session of one editor", () => {
     expect(wordsIn(here.shown(forked.sessionId, "agent_message_chunk"))).toBe("small high");
   });
 
-  it("is closed or deleted alone: those of every other editor stay as they are, and go on", async () => {
+  it("is closed or deleted alone: sessions of other editors stay and continue", async () => {
     const { editor } = room();
     const [one, other] = [await editor(), await editor()];
     const [deleted, closed, kept] = [await one.open(), await one.open(), await other.open()];
@@ -263,7 +263,7 @@ describe("a session of one editor", () => {
     expect(await other.prompt(kept, "and on")).toEqual({ stopReason: "end_turn" });
   });
 
-  it("that is open in two windows shows in the other what a window that was killed had said", async () => {
+  it("that is open in two windows shows the partial answer of a killed window in the other", async () => {
     const { editor } = room([
       { to: "slow", say: [{ think: "hm " }, "so far", { wait_ms: 60_000 }, "never"] },
       { say: ["You said: ", { echo: true }] },
@@ -279,7 +279,7 @@ describe("a session of one editor", () => {
     expect(await waiting).toEqual({ stopReason: "end_turn" });
     const replay = await (await editor()).load(sessionId);
     expect(wordsIn(replay)).toMatch(/^slow, pleasehm so far\s+_\(stopped\)_\s+helloYou said: hello$/);
-    // What was typed here is here already.
+    // The editor shows its own prompts.
     const elsewhere = replay.filter((update) => wordsIn([update]) !== "hello");
     const here = await other.until(() => {
       const shown = other.shown(sessionId).filter(isSaid);
@@ -289,8 +289,8 @@ describe("a session of one editor", () => {
   });
 });
 
-describe("what is dangerous", () => {
-  /** Writes into a file of the session's folder, if it may. */
+describe("a dangerous action", () => {
+  /** Writes a file in the session's folder after an approval. */
   const answers = [
     {
       say: [
@@ -305,7 +305,7 @@ describe("what is dangerous", () => {
     return existsSync(file) ? readFileSync(file, "utf8") : "";
   };
 
-  it("is asked about before it is done, in the session that wants it, and an answer there counts nowhere else", async () => {
+  it("needs an approval in its own session, which does not apply to other sessions", async () => {
     const { editor, cwd } = room(answers);
     const asked: { sessionId: string; before: string }[] = [];
     const chosen = new Map<string, string>();
@@ -327,7 +327,7 @@ describe("what is dangerous", () => {
     expect(wordsIn(here.shown(denied, "agent_message_chunk"))).toBe("Not allowed.Not allowed.");
   });
 
-  it("is not done where nobody answers: the editor refuses to ask, answers with nonsense, or is gone", async () => {
+  it("does not run without an answer: the editor refuses, answers with invalid data, or disconnects", async () => {
     const { editor, cwd } = room(answers);
     for (const answer of [{}, { outcome: { outcome: "cancelled" } }, { outcome: "yes" }]) {
       const here = await editor({ asked: async () => answer });
@@ -350,8 +350,8 @@ describe("what is dangerous", () => {
   });
 });
 
-describe("what begins with a slash", () => {
-  it("is answered in one message where it is a command of ours, and is the model's where it is none", async () => {
+describe("a prompt with a slash", () => {
+  it("is answered in one message if it is a known command, and goes to the model otherwise", async () => {
     const { editor } = room([{ say: ["The model got ", { echo: true }] }]);
     const here = await editor();
     const sessionId = await here.open();
@@ -379,7 +379,7 @@ describe("what begins with a slash", () => {
 });
 
 describe("two calls of one tool at once", () => {
-  it("have an id each, and each the result of its own, as they happen and when the session is opened again", async () => {
+  it("have different ids and their own results, live and after a load", async () => {
     const call = (words: string) => ({
       tool: "terminal",
       arguments: { command: `echo ${words}` },
@@ -416,8 +416,8 @@ describe("two calls of one tool at once", () => {
   });
 });
 
-describe("the model that was chosen for a session", () => {
-  it("is another provider's if that is named, and stays when the program begins with another default", async () => {
+describe("the model of a session", () => {
+  it("may belong to another provider, and stays when the default changes", async () => {
     const [own, router] = [await modelServer({ say: ["own"] }), await modelServer({ say: ["router"] })];
     const { editor, home } = room();
     const settings = `model:\n  provider: openrouter\n  base_url: ${router.url}\n  api_key: router-secret\n`;
@@ -446,7 +446,7 @@ describe("the model that was chosen for a session", () => {
     expect(router.requests.every(({ headers }) => headers.authorization === "Bearer router-secret")).toBe(
       true,
     );
-    // What nobody chose is as it is configured.
+    // Without a choice, the configuration applies.
     expect(own.requests.map(({ body }) => body.model)).toEqual(["tiny", "huge"]);
     expect(JSON.stringify(own.requests)).not.toContain("router-secret");
   });

@@ -8,7 +8,7 @@ import { gatewayRoom } from "./support/gateway-room.ts";
 import { type HeldAgent, heldAgent, talkIn } from "./support/talking.ts";
 import { type FakeClock, fakeClock, type Home } from "./support/test-home.ts";
 
-/** What an editor was shown of a session, in words: who said it and what. Pieces of one message are one. */
+/** The messages that an editor shows, with role and text. Chunks of one message are joined. */
 function shownIn(editor: ServedEditor, sessionId: string, after = 0): string[] {
   const said: { id: unknown; words: string }[] = [];
   for (const update of editor.shown(sessionId).slice(after)) {
@@ -52,7 +52,7 @@ async function saying(agent: HeldAgent, words: string): Promise<void> {
 }
 
 describe("a session that is open in two editors", () => {
-  it("shows in one what is said in the other, once and in order", async () => {
+  it("shows the messages of one editor in the other, once and in order", async () => {
     const { room, a, b, sessionId } = await two();
     const expected: string[] = [];
     const seen = { a: [] as string[], b: [] as string[] };
@@ -60,7 +60,7 @@ describe("a session that is open in two editors", () => {
       await editor.prompt(sessionId, `message ${at}`);
       const exchange = [`person: message ${at}`, `agent: You said: message ${at}`];
       expected.push(...exchange);
-      // Whoever says it shows it, so only the answer comes there.
+      // The sender shows its own prompt, so it gets only the answer.
       seen.a.push(...(editor === a ? exchange.slice(1) : exchange));
       seen.b.push(...(editor === b ? exchange.slice(1) : exchange));
       for (const each of [a, b]) {
@@ -72,13 +72,13 @@ describe("a session that is open in two editors", () => {
     const fresh = await room.editor();
     await load(fresh, room, sessionId);
     expect(shownIn(fresh, sessionId)).toEqual(expected);
-    // By the same names in all of them.
+    // With the same ids in all editors.
     const ids = ({ updates }: ServedEditor): Set<unknown> =>
       new Set(updates.flatMap(({ update }) => ("messageId" in update ? [update.messageId] : [])));
     expect([...ids(a), ...ids(b)].filter((id) => !ids(fresh).has(id))).toEqual([]);
   });
 
-  it("shows tool calls of the other with how they ended", async () => {
+  it("shows tool calls of the other editor with their results", async () => {
     const agent = script({
       answers: [
         { say: ["Let me.", { tool: "read_file", arguments: { path: "a.md" }, result: "tide" }, "Done."] },
@@ -95,7 +95,7 @@ describe("a session that is open in two editors", () => {
     expect(new Set(calls(b).map(([id]) => id)).size).toBe(1);
   });
 
-  it("answers what is asked in both one after the other, each where it was asked", async () => {
+  it("answers prompts of both in order, each in its own editor", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const first = a.prompt(sessionId, "from a");
@@ -118,7 +118,7 @@ describe("a session that is open in two editors", () => {
     }
   });
 
-  it("is cancelled in one without a word to the other", async () => {
+  it("is cancelled in one without effect on the other", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const first = a.prompt(sessionId, "from a");
@@ -135,7 +135,7 @@ describe("a session that is open in two editors", () => {
     expect(await third).toEqual({ stopReason: "end_turn" });
   });
 
-  it("shows what the other is in the middle of, and how it ends", async () => {
+  it("shows the running answer of the other editor, and its end", async () => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const [a, b] = [await room.editor(), await room.editor()];
@@ -158,7 +158,7 @@ describe("a session that is open in two editors", () => {
     ]);
   });
 
-  it("streams in one what is written in the other: thoughts, text and tool cards as they come, once", async () => {
+  it("streams the answer of the other editor: thoughts, text and tool cards, each once", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const prompted = a.prompt(sessionId, "look");
@@ -193,7 +193,7 @@ describe("a session that is open in two editors", () => {
     expect(ids(b)).toEqual(ids(a));
   });
 
-  it("shows whoever opens it in the middle of an answer all that was said by then, and the rest as it comes", async () => {
+  it("shows an editor that opens it during an answer the text so far, then the rest", async () => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const [a, b] = [await room.editor(), await room.editor()];
@@ -212,7 +212,7 @@ describe("a session that is open in two editors", () => {
     expect(b.words(sessionId)).toBe("Once upon a time\n\n_(stopped)_\n\n");
   });
 
-  it("is closed or left in one without a word to the other", async () => {
+  it("is closed in one without effect on the other", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const first = a.prompt(sessionId, "from a");
@@ -238,7 +238,7 @@ describe("a session that is open in two editors", () => {
     ]);
   });
 
-  it("is set for both to what one of them chose", async () => {
+  it("has the options that either editor set", async () => {
     const { room, a, sessionId } = await two();
     await a.agent.request("session/set_mode", { sessionId, modeId: "allow" });
     const other = await room.editor();
@@ -255,7 +255,7 @@ async function nextOf(agent: HeldAgent): Promise<string> {
   return said;
 }
 
-/** The room's database as other programs have it. */
+/** The room's database through another connection. */
 async function homeIn(room: EditorRoom, clock: FakeClock): Promise<Home> {
   const again = async (): Promise<Home> => ({
     ...(await room.look()),
@@ -267,8 +267,8 @@ async function homeIn(room: EditorRoom, clock: FakeClock): Promise<Home> {
   return again();
 }
 
-describe("a session in which somebody speaks elsewhere", () => {
-  it("waits for the answer that is written in a terminal, shows it, and goes on", async () => {
+describe("a session with a turn in another process", () => {
+  it("waits for the answer in a terminal, shows it, and continues", async () => {
     const clock = fakeClock();
     const agent = heldAgent();
     const room = editorRoom({ agent, clock });
@@ -303,7 +303,7 @@ describe("a session in which somebody speaks elsewhere", () => {
   });
 });
 
-describe("a session that began in Telegram", () => {
+describe("a session from Telegram", () => {
   const ann = source({ platform: "telegram", chatId: "7", chatType: "dm", userId: "7", userName: "Ann" });
   const telling = script({
     answers: [
@@ -319,7 +319,7 @@ describe("a session that began in Telegram", () => {
     ],
   });
 
-  it("is there for whoever asked for all, with everything in its place, and goes on in both", async () => {
+  it("is listed with --all, has all its messages, and continues in both", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: telling, clock });
     const home = await homeIn(room, clock);
@@ -372,7 +372,7 @@ describe("a session that began in Telegram", () => {
       "person: from the phone again",
       "agent: You said: from the phone again",
     ]);
-    // What was asked in the editor is answered there, and not sent to the phone.
+    // The answer to a prompt of the editor is not sent to Telegram.
     expect(await phone.texts(3)).toHaveLength(3);
   });
 });

@@ -13,7 +13,7 @@ async function listed(editor: ServedEditor): Promise<ListSessionsResponse["sessi
   return (await editor.agent.request("session/list", {})).sessions;
 }
 
-/** Paths of everything that is null in a message. */
+/** The paths of all null values in a message. */
 function nullsIn(value: unknown, path = ""): string[] {
   if (value === null) return [path];
   if (typeof value !== "object") return [];
@@ -30,8 +30,8 @@ async function hungUp(editor: ServedEditor): Promise<void> {
   await editor.ended;
 }
 
-describe("a field of the protocol that has no value", () => {
-  it("is absent, never null, in whatever an editor is told", async () => {
+describe("a field of the protocol without a value", () => {
+  it("is absent, never null, in all messages to the editor", async () => {
     const room = editorRoom({
       agent: script({
         answers: [
@@ -46,15 +46,15 @@ describe("a field of the protocol that has no value", () => {
     await editor.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     await editor.agent.request("session/fork", { sessionId, cwd: room.cwd, mcpServers: [] });
     const nulls = editor.wire.flatMap((message) => nullsIn(message));
-    // The protocol's own way to say that a file is new.
+    // The protocol marks a new file this way.
     expect(nulls.filter((path) => !path.endsWith(".oldText"))).toEqual([]);
     const [untitled] = (await listed(editor)).filter((one) => one.sessionId === sessionId);
     expect(untitled).toEqual({ sessionId, cwd: room.cwd, updatedAt: expect.any(String) });
   });
 });
 
-describe("a thread in which nothing was said", () => {
-  it("is not listed, can be loaded for a day, also by another process, and is removed then", async () => {
+describe("a thread without messages", () => {
+  it("is not listed, can be loaded for a day, also by another process, and is then removed", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: repeating(), clock });
     const editor = await room.editor();
@@ -74,7 +74,7 @@ describe("a thread in which nothing was said", () => {
     expect(await rowsIn(room)).toBe(1);
   });
 
-  it("works where it is open for longer than that", async () => {
+  it("still works in an editor that has it open for longer", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: repeating(), clock });
     const first = await room.editor();
@@ -92,7 +92,7 @@ describe("a thread in which nothing was said", () => {
 });
 
 describe("the folder of a thread", () => {
-  it("must exist for a thread that is new or a fork", async () => {
+  it("must exist for a new thread and a fork", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -114,7 +114,7 @@ describe("the folder of a thread", () => {
     expect(await rowsIn(room)).toBe(1);
   });
 
-  it("may be gone for a thread that is there: it opens, says so, and its tools refuse", async () => {
+  it("may be missing for a stored thread: it opens, reports it, and its tools refuse", async () => {
     const agent = script({
       answers: [{ to: "", say: [{ use: "terminal", arguments: { command: "pwd" } }, "done"] }],
     });
@@ -135,7 +135,7 @@ describe("the folder of a thread", () => {
     expect(JSON.stringify(results.at(-1))).toContain(`The folder ${cwd} does not exist`);
   });
 
-  it("is told as an absolute path, whatever is stored", async () => {
+  it("is sent as an absolute path, whatever is stored", async () => {
     const room = editorRoom({ agent: repeating() });
     const { sessions } = await room.look();
     for (const cwd of ["", "project", "./x"])
@@ -150,7 +150,7 @@ describe("the folder of a thread", () => {
   });
 });
 
-describe("the log of an editor's agent", () => {
+describe("the log of the editor process", () => {
   it("has a line for each session that is created, restored or forked, with its id and folder", async () => {
     const room = editorRoom({ agent: repeating() });
     const editor = await room.editor();
@@ -171,7 +171,7 @@ describe("the log of an editor's agent", () => {
 });
 
 describe("a session that was deleted in another window", () => {
-  it("is not brought back by a prompt: the editor is told that it is gone", async () => {
+  it("is not created again by a prompt, which gets an error", async () => {
     const room = editorRoom({ agent: repeating() });
     const [a, b] = [await room.editor(), await room.editor()];
     const { sessionId } = await a.open();

@@ -8,7 +8,7 @@ import { look } from "./support/database.ts";
 
 const PROGRAM = fileURLToPath(new URL("acp/mcp-server.ts", import.meta.url));
 
-it("sums up a thread that nearly fills the model's window, and says so in it", async () => {
+it("compresses a thread that nearly fills the model's context window, and shows a notice", async () => {
   const agent = script({ window: 600, answers: [{ say: ["ok"] }] });
   const room = editorRoom({ agent, gateway: { compressAt: 0.5 } });
   const editor = await room.editor();
@@ -17,7 +17,7 @@ it("sums up a thread that nearly fills the model's window, and says so in it", a
   expect(editor.words(sessionId)).toContain("its beginning was summed up");
 });
 
-it("ends the servers of a thread that is closed", async () => {
+it("ends the MCP servers of a closed thread", async () => {
   const room = editorRoom({ agent: repeating() });
   const editor = await room.editor();
   const starter = join(room.cwd, "start.sh");
@@ -51,7 +51,7 @@ it("writes an export into the folder of the thread", async () => {
   expect(readdirSync(room.cwd)).toEqual([expect.stringMatching(/\.md$/)]);
 });
 
-it("leaves no runner behind when the editor has gone", async () => {
+it("removes its runner when the editor disconnects", async () => {
   const room = editorRoom({ agent: repeating() });
   const editor = await room.editor();
   const { sessionId } = await editor.open();

@@ -9,11 +9,11 @@ import { terminalTool } from "../src/tools/terminal.ts";
 import type { ToolContext } from "../src/tools/tool-context.ts";
 import { cli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
-import { called } from "./support/hands.ts";
 import { keeperRoom, pause } from "./support/keeper-room.ts";
+import { called } from "./support/tool-context.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
-const REFUSED = /postrider: An agent's tool has started this, .* Run it yourself/;
+const REFUSED = /postrider: An agent's tool started this, .* Run it yourself/;
 
 interface Room {
   readonly home: string;
@@ -35,7 +35,7 @@ async function room(environment = buildChildEnvironment(process.env)): Promise<R
   const work = join(folder.path, "work");
   mkdirSync(work);
   const { session, conversation, target } = keeper.input("");
-  const hands: ToolContext = {
+  const context: ToolContext = {
     store,
     clock: systemClock,
     processes,
@@ -59,7 +59,7 @@ async function room(environment = buildChildEnvironment(process.env)): Promise<R
     postrider: `POSTRIDER_HOME=${home.folder} ${process.execPath} ${BIN}`,
     work,
     keeperPid: keeper.keeperPid,
-    terminal: (command, more) => called(terminalTool(hands), { command, ...more }),
+    terminal: (command, more) => called(terminalTool(context), { command, ...more }),
     config: () => {
       const file = join(home.folder, "config.yaml");
       return existsSync(file) ? readFileSync(file, "utf8") : "";
@@ -79,7 +79,7 @@ describe("what an agent's tool starts", () => {
     const { terminal, postrider, config } = await room();
     const { text, failed } = await terminal(`${postrider} ${args}`);
     expect(text).toMatch(REFUSED);
-    expect(text).toContain("Exit code 5");
+    expect(text).toContain("It ended with code 5");
     expect(failed).toBe(true);
     expect(config()).toBe("");
   });
@@ -147,7 +147,7 @@ touch over`;
     const { terminal, postrider } = await room();
     for (const args of ["--version", "config set --help", "help pair link", "key --help"])
       expect(await terminal(`${postrider} ${args}`)).toMatchObject({ failed: false });
-    expect((await terminal(`${postrider} gateway status`)).text).toContain("Exit code 3");
+    expect((await terminal(`${postrider} gateway status`)).text).toContain("It ended with code 3");
     // What follows two dashes is no option.
     expect((await terminal(`${postrider} sessions search --everyone -- --help`)).text).toMatch(REFUSED);
   });

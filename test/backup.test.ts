@@ -134,7 +134,7 @@ describe("postrider backup", () => {
     await homeWith(home, "hello");
     const { code, out, err } = await cli(home, "backup", join(folder, "copy.db"));
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/copy\.db: 1 session, 1 message, [\d.]+ kB, checked\.\n$/);
+    expect(out).toMatch(/copy\.db: 1 session, 1 message, [\d.]+ kB, verified\.\n$/);
   });
 
   it("counts up for someone who watches", async () => {
@@ -154,7 +154,7 @@ describe("postrider backup", () => {
     writeFileSync(file, "something precious");
     const refused = await cli(home, "backup", file);
     expect(refused).toMatchObject({ code: 5, out: "" });
-    expect(refused.err).toMatch(/there already.*--force/);
+    expect(refused.err).toMatch(/exists already.*--force/);
     expect(readFileSync(file, "utf8")).toBe("something precious");
     expect(await cli(home, "backup", file, "--force")).toMatchObject({ code: 0 });
     expect(textsIn(file)).toEqual(["hello"]);
@@ -185,7 +185,7 @@ describe("postrider backup", () => {
     const file = join(folder, "copy.db");
     const { code, out, err } = await cliOnFullDisk(home, 2000, "backup", file);
     expect({ code, out }).toEqual({ code: 1, out: "" });
-    expect(err).toMatch(/no room/);
+    expect(err).toMatch(/no space/);
     expect(readdirSync(folder)).toEqual(["home"]);
     expect(textsIn(database)[0]).toHaveLength(3_000_000);
   });
@@ -277,7 +277,7 @@ describe("postrider restore", () => {
     [
       "another program's database",
       1,
-      /not Postrider's/,
+      /not one of Postrider/,
       (file: string) => void new Database(file).exec("create table t (x)").close(),
     ],
     [
@@ -324,7 +324,7 @@ describe("postrider restore", () => {
     await homeWith(home, "old words");
     const { code, err } = await cliOnFullDisk(home, 2000, "restore", large, "--replace");
     expect(code).toBe(1);
-    expect(err).toMatch(/no room/);
+    expect(err).toMatch(/no space/);
     expect(textsIn(database)).toEqual(["old words"]);
     expect(readdirSync(home).filter((name) => /new|replaced/.test(name))).toEqual([]);
   });

@@ -70,7 +70,7 @@ describe("postrider sessions browse", () => {
       (screen) => /Frage 1 /.test(screen.join("\n")) && screen.join("").includes("Filter: uber"),
     );
     terminal.type("zzz");
-    await terminal.waitFor("Nothing is like that.");
+    await terminal.waitFor("No matches.");
     terminal.press("enter"); // nothing to open
     terminal.press("escape");
     expect((await terminal.ended).code).toBe(0);
@@ -159,7 +159,7 @@ describe("postrider sessions browse", () => {
     const terminal = startPostrider(["sessions", "browse"], {
       environment: { POSTRIDER_HOME: empty.folder },
     });
-    await terminal.waitFor("No sessions yet");
+    await terminal.waitFor("There are no sessions yet");
     expect((await terminal.ended).code).toBe(0);
   });
 });

@@ -72,7 +72,7 @@ describe("a question of the agent in the terminal", () => {
 });
 
 describe("where nobody can be asked", () => {
-  const sentence = "Nobody can be asked here, so this was not done: Remove the folder build.";
+  const sentence = "Denied, because nobody can approve it here: Remove the folder build.";
 
   it("a single question is refused at once, and says so on stderr", async () => {
     const { out, err } = await run(scene(), ["-q", "tidy up"]);

@@ -48,7 +48,7 @@ it("a terminal shows what tools do as they do it, once and in order, and the sam
     "Then I act.",
     "→ terminal  echo done",
     "← done",
-    "Exit code 0.",
+    "It ended with code 0.",
     "That was it.",
   ];
   expect(said(terminal.everything())).toEqual(shown);

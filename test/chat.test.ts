@@ -107,8 +107,8 @@ function newest(): Promise<string[]> {
 describe("the chat in a terminal", () => {
   it("welcomes at the first start, in two lines, and not again", async () => {
     const first = await ready([], { columns: 120 });
-    await first.waitFor("Welcome to Postrider. Everything you say is kept in");
-    await first.waitFor("/help does so inside the chat");
+    await first.waitFor("Welcome to Postrider. All messages are stored in");
+    await first.waitFor("/help lists the commands of the chat");
     first.press("ctrl-d");
     expect((await first.ended).code).toBe(0);
     const second = await ready([], { columns: 120 });
@@ -140,7 +140,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("script is answering");
     terminal.press("ctrl-c");
     await terminal.waitFor("(stopped)");
-    await terminal.waitFor("Ctrl-C again leaves");
+    await terminal.waitFor("Press Ctrl-C again to exit");
     expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
     await send(terminal, "how is the weather?");
     await answered(terminal, "The weather is fine.");
@@ -164,7 +164,7 @@ describe("the chat in a terminal", () => {
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
     await send(terminal, "how is the weather?");
-    await terminal.waitFor("waiting: how is the weather?");
+    await terminal.waitFor("pending: how is the weather?");
     await terminal.waitFor("1 waiting");
     terminal.press("escape");
     await answered(terminal, "The weather is fine.");
@@ -180,7 +180,7 @@ describe("the chat in a terminal", () => {
   it("says why there is no answer, and asks again with /retry", async () => {
     const terminal = await ready();
     await send(terminal, "broken");
-    await terminal.waitFor("The model is not there. /retry asks again.");
+    await terminal.waitFor("The model is not there. /retry tries again.");
     writeFileSync(join(folder, "script.json"), "unused: it was read at the start");
     await send(terminal, "/retry");
     await terminal.waitFor("Again: “broken”");

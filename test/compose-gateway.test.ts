@@ -51,7 +51,7 @@ describe("a running gateway", () => {
     expect(gateway.agent).toBe("first");
     const key = "a-key-that-nobody-may-read-4711";
     configure(`  name: second\n  api_key: ${key}\n`);
-    await vi.waitFor(() => expect(lines.join("")).toMatch(/"agent":"second".*answers from now on/), 10_000);
+    await vi.waitFor(() => expect(lines.join("")).toMatch(/"agent":"second".*the agent changed/), 10_000);
     log.warn({}, `the key is ${key}`);
     expect(lines.at(-1)).toContain("the key is");
     expect(lines.join("")).not.toContain(key);

@@ -132,13 +132,13 @@ describe("postrider config", () => {
       environment: { SESSION_RESET_HOUR: "7" },
     });
     expect(JSON.parse(again.out)).toMatchObject({ value: 5, changed: false });
-    expect(again.err).toContain("SESSION_RESET_HOUR is set and comes before the file");
+    expect(again.err).toContain("SESSION_RESET_HOUR is set and overrides the file");
   });
 
   it.each([
     ["a value that is none", ["session_reset.at_hour", "24"], "from 0 to 23, not 24"],
     ["a key that is none", ["session_reset.athour", "4"], "did you mean session_reset.at_hour?"],
-    ["a section", ["session_reset", "4"], "is a section; name one of session_reset.mode"],
+    ["a section", ["session_reset", "4"], "is a section; use one of session_reset.mode"],
     ["a name that is none", ["personalities.A B", "x"], "must be a name of lower-case letters"],
     ["something inside a value", ["timezone.x", "UTC"], "is not a setting"],
     ["a tool that is none", ["tools.member", "[readFile]"], "did you mean read_file?"],
@@ -156,7 +156,7 @@ describe("postrider config", () => {
     const inside = join(home, "work");
     const refused = await run(["config", "set", "tools.workspace", inside]);
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain(`${file}:2: tools.workspace must lie outside of Postrider's home ${home}`);
+    expect(refused.err).toContain(`${file}:2: tools.workspace must be outside Postrider's home ${home}`);
     expect(existsSync(file)).toBe(false);
     const other = join(project, "other.yaml");
     writeFileSync(other, `tools:\n  workspace: ${inside}\n`);
@@ -192,7 +192,7 @@ describe("postrider config", () => {
       expect.stringContaining(
         "TELEGRAM_ALLOW_ALL_USERS (platforms.telegram.allow_all) must be true or false",
       ),
-      expect.stringContaining("holds a secret and others on this machine may read it"),
+      expect.stringContaining("contains a secret and other users of this machine can read it"),
     ]);
     const one = await run(["config", "check", "postrider.yaml", "--json"]);
     expect(JSON.parse(one.out)).toMatchObject({

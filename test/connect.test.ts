@@ -60,7 +60,7 @@ describe("postrider connect telegram", () => {
     expect(await answers()).toEqual([
       expect.stringContaining("this chat is yours now"),
       expect.stringMatching(
-        /^Hello from \S+\. I am ready\. I answer while postrider gateway run runs there\.$/,
+        /^Hello from \S+\. I am ready\. I answer while postrider gateway run is running there\.$/,
       ),
     ]);
     expect(await ownerAccounts(scene)).toEqual([String(ADA)]);
@@ -100,7 +100,7 @@ describe("postrider connect telegram", () => {
     const again = await run(["connect", "telegram"], ALONE);
     expect(again).toMatchObject({
       code: 0,
-      err: expect.stringContaining("Your account Ada (7) is linked already"),
+      err: expect.stringContaining("Your account Ada (7) is already linked"),
     });
     const more = await run(["connect", "telegram", "--link", "--json"], ALONE);
     expect(JSON.parse(more.out)).toMatchObject({
@@ -142,8 +142,8 @@ describe("postrider connect telegram", () => {
     ],
     ["a token that is none", ["--token", "hello"], 1, /A token looks like/],
     ["no token at all", [], 1, /https:\/\/t\.me\/BotFather.*--token-file/s],
-    ["a file that is not there", ["--token-file", "/nowhere/token"], 3, /\/nowhere\/token cannot be read/],
-    ["two tokens", ["--token", TOKEN, "--token-file", "x"], 2, /exclude each other/],
+    ["a file that is not there", ["--token-file", "/nowhere/token"], 3, /Cannot read \/nowhere\/token/],
+    ["two tokens", ["--token", TOKEN, "--token-file", "x"], 2, /cannot be used together/],
     [
       "no network",
       ["--token", TOKEN],
@@ -177,7 +177,7 @@ describe("postrider connect telegram", () => {
     await fake.say(chat, ADA, `/start ${code}`);
     expect(await program.ended).toMatchObject({
       code: 0,
-      err: expect.stringContaining("Linked: Ada (7) is you."),
+      err: expect.stringContaining("Linked: Ada (7) is your account."),
     });
   });
 
@@ -188,7 +188,7 @@ describe("postrider connect telegram", () => {
     await scene.fake.say(scene.chat, ADA, `/start ${code}`);
     expect(await program.ended).toMatchObject({
       code: 0,
-      err: expect.stringContaining("Linked: Ada (7) is you."),
+      err: expect.stringContaining("Linked: Ada (7) is your account."),
     });
     expect(await ownerAccounts(scene)).toEqual([String(ADA)]);
   });
@@ -197,7 +197,7 @@ describe("postrider connect telegram", () => {
     const { run } = await gatewayScene();
     const { code, err } = await run(["connect", "telegram", "--token", TOKEN, "--wait", "1"], ALONE);
     expect(code).toBe(0);
-    expect(err).toContain("The code was not used yet. It can be, as soon as postrider gateway run runs.");
+    expect(err).toContain("The code was not used yet. Start postrider gateway run, then use it.");
   });
 
   it("guides a person in a terminal, and never shows the token", async () => {
@@ -211,7 +211,7 @@ describe("postrider connect telegram", () => {
     expect(terminal.screen().join("\n")).toContain("https://t.me/BotFather");
     terminal.type("not a token");
     terminal.press("enter");
-    await terminal.waitFor("copy the whole of it");
+    await terminal.waitFor("copy all of it");
     terminal.press("ctrl-u");
     terminal.type(TOKEN);
     terminal.press("enter");
@@ -221,7 +221,7 @@ describe("postrider connect telegram", () => {
     await fake.say(chat, ADA, `/start ${code}`);
     await terminal.waitFor("Next: postrider gateway run");
     expect(await terminal.ended).toEqual({ code: 0, signal: 0 });
-    expect(terminal.everything().join("\n")).toContain("Linked: Ada (7) is you.");
+    expect(terminal.everything().join("\n")).toContain("Linked: Ada (7) is your account.");
     expect(terminal.written()).not.toContain(SECRET);
   });
 
@@ -234,7 +234,7 @@ describe("postrider connect telegram", () => {
     program.signal("SIGINT");
     expect(await program.ended).toMatchObject({
       code: 0,
-      err: expect.stringContaining(`Later: write /pair ${code}`),
+      err: expect.stringContaining(`To link it later, send /pair ${code}`),
     });
     await gateway([], ALONE);
     await fake.say(chat, ADA, `/pair ${code}`);

@@ -125,7 +125,7 @@ describe("daily copies", () => {
     const { clock } = start(notices);
     await clock.pass(5 * HOUR);
     expect(notices).toHaveLength(1);
-    expect(notices[0]).toMatch(/^The daily copy was not made: .*\S$/);
+    expect(notices[0]).toMatch(/^The daily copy failed: .*\S$/);
   });
 
   it("tell of a second failure when a copy was made between", async () => {

@@ -366,12 +366,12 @@ describe("postrider doctor", () => {
     for (const left of ["integrity", "counters", "messages", "attachments", "search_index"])
       expect(names).not.toContain(left);
     expect(checks.filter(({ state }) => state === "problem").map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^sessions\.config cannot be read in 1 row: \w+\.$/),
+      expect.stringMatching(/^sessions\.config is not readable in 1 row: \w+\.$/),
     ]);
-    expect(checks.find(({ check }) => check === "depth")?.text).toContain("were left out");
+    expect(checks.find(({ check }) => check === "depth")?.text).toContain("were not checked");
     const whole = await examined();
     expect(whole.checks.map(({ text }) => text)).toContainEqual(
-      expect.stringMatching(/^messages\.meta cannot be read in 1 row: \d+:\d+\.$/),
+      expect.stringMatching(/^messages\.meta is not readable in 1 row: \d+:\d+\.$/),
     );
     expect(await cli(home, "doctor", "--quick", "--fix")).toMatchObject({ code: 2 });
   });
@@ -411,7 +411,7 @@ describe("postrider doctor", () => {
     [
       "another program's database",
       "database",
-      /not Postrider's/,
+      /not one of Postrider/,
       () => damage((db) => db.pragma("application_id = 5")),
     ],
   ])("reports %s, says what to do, and changes nothing", async (_, check, sentence, change) => {

@@ -337,7 +337,7 @@ describe("postrider erase", () => {
     const first = await cli(home, "erase", "signal:anna-4711", "--yes");
     expect(first.code).toBe(0);
     for (const copy of copies) {
-      expect(first.out).toContain(`Still holds the words: ${copy}`);
+      expect(first.out).toContain(`This copy still contains the data: ${copy}`);
       expect(wordsIn(copy)).not.toEqual([]);
     }
     expect(first.err).toContain("--backups");
@@ -464,7 +464,7 @@ describe("postrider erase", () => {
     expect(count()).toBe(before);
     const { code, err, out } = await typed(`${anna}\n`, "erase", anna);
     expect(code).toBe(0);
-    expect(err).toMatch(/erases for good: 2 sessions with 44 messages, 1 message in shared chats/);
+    expect(err).toMatch(/permanently erases 2 sessions with 44 messages, 1 message in shared chats/);
     expect(out).toMatch(/No word of it is left/);
     expect(wordsIn(database)).toEqual([]);
   });

@@ -187,7 +187,7 @@ it.skipIf(process.platform === "win32")(
     for (const suffix of ["", "-wal"]) copyFileSync(file + suffix, join(left, `postrider.db${suffix}`));
     await store.close();
     const { code, err } = await cliOnFullDisk(left, 8, "sessions", "list");
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("There is no room") });
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("There is no space") });
     expect(await cli(left, "sessions", "list")).toMatchObject({ code: 0 });
   },
 );

@@ -196,7 +196,7 @@ describe.concurrent("a disk that is full", () => {
     await test.expect
       .poll(() => errorsOf(stage), { timeout: 20_000 })
       .toContain("what arrived could not be taken in");
-    expect(errorsOf(stage)).toMatch(/disk is full|no room/i);
+    expect(errorsOf(stage)).toMatch(/disk is full|no space/i);
 
     await sessions.remove({ person: OWNER }, "ballast");
     await roomy.close();

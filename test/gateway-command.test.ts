@@ -59,7 +59,7 @@ describe("postrider gateway run", () => {
     expect(second).toMatchObject({ code: 3, out: "" });
     expect(second.err).toMatch(
       new RegExp(
-        `A gateway runs already, process ${program.pid} on \\S+, and holds platform:telegram:4242\\.`,
+        `A gateway is already running, process ${program.pid} on \\S+, and holds platform:telegram:4242\\.`,
       ),
     );
     expect(await ask("still there?")).toBe("You said: still there?");
@@ -112,7 +112,9 @@ describe("postrider gateway run", () => {
         TELEGRAM_ALLOWED_USERS: "7",
       },
     });
-    await terminal.waitFor("The gateway runs: telegram, answered by echo. Ctrl-C ends it.");
+    await terminal.waitFor(
+      "The gateway is running on telegram with the agent echo. Press Ctrl-C to stop it.",
+    );
     await terminal.waitFor(/INFO: connected \{"platform":"telegram"/);
     expect(await ask("hello")).toBe("You said: hello");
     terminal.press("ctrl-c");
@@ -173,7 +175,7 @@ describe("postrider gateway run", () => {
       file,
       `platforms:\n  telegram:\n    token: "4243:another-secret-token"\nlog:\n  level: debug\n`,
     );
-    await program.logged(({ msg }) => msg === "the configuration has changed");
+    await program.logged(({ msg }) => msg === "the configuration changed");
     await program.logged(({ msg }) => /restart/.test(String(msg)));
     expect(await ask("and now?")).toMatch(/^You said: and now\?/);
     await program.logged(({ level }) => level === "debug");
@@ -269,9 +271,7 @@ describe("postrider gateway status and stop", () => {
     );
     const explained = await home.run(["explain", "talk"]);
     expect(explained.out).toMatch(
-      new RegExp(
-        `${about}: waiting, attempts 1, later ones no longer wait for it since .*: Telegram said: Internal`,
-      ),
+      new RegExp(`${about}: waiting, attempts 1, deferred since .*: Telegram said: Internal`),
     );
   });
 
@@ -316,7 +316,7 @@ describe("postrider gateway status and stop", () => {
       const { code, out } = await cliOnFullDisk(home, 0, "gateway", "status");
       expect(code).toBe(0);
       expect(out).toContain("It runs, but cannot write: the disk is full.");
-      expect(out).toContain(`There is no room to write ${join(home, "postrider.db")}`);
+      expect(out).toContain(`There is no space to write ${join(home, "postrider.db")}`);
       expect(out).toContain(`${program.pid} on ${localRunner().host}`);
       // With room again it says by itself that it lives, and nothing is left of the trouble.
       execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=unlimited:"]);
@@ -352,7 +352,7 @@ describe("postrider gateway status and stop", () => {
     await program.logged(({ msg }) => msg === "a turn begins");
     expect(await run(["gateway", "stop", "--timeout", "0"])).toMatchObject({
       code: 1,
-      err: expect.stringContaining("has not done so within 0 seconds"),
+      err: expect.stringContaining("has not ended within 0 seconds"),
     });
     expect(await program.ended).toMatchObject({ code: 0 });
     expect(await answers()).toEqual(["done"]);
@@ -385,7 +385,10 @@ describe("postrider gateway status and stop", () => {
     onTestFinished(() => void bystander.kill("SIGKILL"));
     const home = await homeHeldBy({ pid: bystander.pid ?? 0, host: "elsewhere", started: "1" });
     const { code, err } = await home.run(["gateway", "stop"], { now: Date.now() });
-    expect({ code, err }).toEqual({ code: 5, err: expect.stringContaining("runs on elsewhere") });
+    expect({ code, err }).toEqual({
+      code: 5,
+      err: expect.stringContaining("runs on another machine: elsewhere"),
+    });
     expect(bystander.kill(0)).toBe(true);
   });
 });

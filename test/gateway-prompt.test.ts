@@ -143,7 +143,7 @@ describe.concurrent("an agent that never ends", () => {
     await stage.judge.say(ann, "ann", "are you there?");
     await stage.sees("the next answer", ({ text }) => text === "Yes.");
     expect((await stage.judge.shown()).map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^I begin\n\n⚠ The answer took longer than .* given up\.$/),
+      expect.stringMatching(/^I begin\n\n⚠ The answer took longer than .* was stopped\.$/),
       "Yes.",
     ]);
   });

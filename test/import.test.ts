@@ -422,7 +422,7 @@ describe("the report", () => {
     );
     expect(readdirSync(join(home, "reports"))).toHaveLength(1);
     const { out } = await run(old);
-    expect(out).toMatch(/The report: \/[^\n]+\.json\n$/);
+    expect(out).toMatch(/Report: \/[^\n]+\.json\n$/);
     expect(readdirSync(join(home, "reports"))).toHaveLength(2);
   });
 });

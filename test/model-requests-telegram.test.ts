@@ -109,7 +109,7 @@ describe("a request from a direct chat in Telegram", () => {
   });
 });
 
-describe("a request after the configuration has changed", () => {
+describe("a request after the configuration changed", () => {
   it("has what the file says now: instructions, personality, privacy, home channel, tools and model", async () => {
     const { ask, direct, asked, at, endpoint, program } = await sceneFor({ answers: [{ say: "Yes." }] });
     await ask(direct, ADA, "/personality pirate");
@@ -121,7 +121,7 @@ describe("a request after the configuration has changed", () => {
       model: { provider: "compatible", name: "rider-7", base_url: endpoint.url },
       tools: { owner: ["memory"] },
     });
-    await program.logged(({ msg, agent }) => msg === "answers from now on" && agent === "rider-7");
+    await program.logged(({ msg, agent }) => msg === "the agent changed" && agent === "rider-7");
     await ask(direct, ADA, "two");
     const [, second] = await asked("answer", 2);
     expect(second).toMatchObject({ model: "rider-7", tools: ["memory"] });

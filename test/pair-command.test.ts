@@ -29,7 +29,7 @@ describe("postrider pair", () => {
     const home = testHome();
     expect(await home.run(["pair", "list"])).toMatchObject({
       code: 0,
-      err: expect.stringContaining("Nobody asks to be let in."),
+      err: expect.stringContaining("There are no pairing requests."),
     });
     const code = await strangersCode(home);
     const { out } = await home.run(["pair", "list"], { now: NOW + 5 * MINUTE });
@@ -38,7 +38,7 @@ describe("postrider pair", () => {
     await home.run(["pair", "approve", code]);
     const after = await home.run(["pair", "list"]);
     expect(after.out).toMatch(/p_\w+ +member +Eve␛\[31m \(77 on telegram\) +just now/);
-    expect(after.err).toContain("Nobody asks");
+    expect(after.err).toContain("There are no pairing requests");
   });
 
   it("lets in whoever has the code, however it is typed, and leaves a word for them", async () => {
@@ -48,7 +48,7 @@ describe("postrider pair", () => {
     const { code: exit, out } = await home.run(["pair", "approve", ...typed]);
     expect({ exit, out }).toEqual({
       exit: 0,
-      out: expect.stringMatching(/^Eve␛\[31m \(77 on telegram\) is let in, as p_\w+\.\n$/),
+      out: expect.stringMatching(/^Eve␛\[31m \(77 on telegram\) now has access, as p_\w+\.\n$/),
     });
     expect(await accountOf(home, "77")).toMatchObject({ role: "member" });
     const waiting = await home.fill(({ store }) =>
@@ -81,7 +81,7 @@ describe("postrider pair", () => {
       return person;
     };
     const person = await approved();
-    expect((await home.run(["pair", "revoke", person])).out).toBe(`${person} may not speak any more.\n`);
+    expect((await home.run(["pair", "revoke", person])).out).toBe(`${person} no longer has access.\n`);
     expect((await accountOf(home, "77"))?.role).toBeUndefined();
     expect(await approved()).toBe(person);
     expect((await home.run(["pair", "revoke", "telegram", "77"])).code).toBe(0);

@@ -260,9 +260,7 @@ describe("a pipe", () => {
     expect(out).toBe(
       `You said: hello\nWritten to ${file}\nWritten to ${join(folder, `${handle}.jsonl`)}\nYou said: still here (before that: hello)\n`,
     );
-    expect(err).toBe(
-      `postrider: ${file} was not written: there is a file of that name already; move it away first.\n`,
-    );
+    expect(err).toBe(`postrider: ${file} was not written: a file with this name exists; rename it first.\n`);
     expect(code).toBe(1);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, "utf8")).toContain("\n\nhello\n\n## Agent");
@@ -378,9 +376,7 @@ describe("a line that waits for somebody else's answer", () => {
     expect(waiting()).toBe(1);
     await finish();
     const next = await piped(["next"]);
-    expect(next.err).toBe(
-      "An earlier start had left this to be answered: You said: mine (before that: held)\n",
-    );
+    expect(next.err).toBe("Answer to a message from an earlier run: You said: mine (before that: held)\n");
     expect(next.out).toBe("You said: next (before that: mine)\n");
   });
 
@@ -471,7 +467,7 @@ describe("a question asked once", () => {
     expect(JSON.parse(out).answer).toBe("You said: one\n\n/undo\nthree");
     const none = await piped(["", "  "], undefined, "-q", "-");
     expect([none.code, none.out]).toEqual([2, ""]);
-    expect(none.err).toContain("There is no question");
+    expect(none.err).toContain("The question is empty");
   });
 
   it("has what comes on stdin behind it, in a fence", async () => {
@@ -496,7 +492,7 @@ describe("a question asked once", () => {
     expect((await device.ended).out).toBe("You said: null?\n");
     const silent = await start(["-q", "silent?"]).ended;
     expect(silent.out).toBe("You said: silent?\n");
-    expect(silent.err).toContain("nothing came on stdin");
+    expect(silent.err).toContain("no input on stdin");
   });
 
   it("is refused with more on stdin than can be read, or with what is not text", async () => {
@@ -529,7 +525,7 @@ describe("a question asked once", () => {
   it("is refused where there is no such session, and leaves nothing behind", async () => {
     const nothing = await postrider("-c", "-q", "hello");
     expect(nothing).toMatchObject({ code: 3, out: "" });
-    expect(nothing.err).toContain("There is no session to go on with yet.");
+    expect(nothing.err).toContain("There is no session to continue yet.");
     expect(await sessionsThere()).toEqual([]);
     await postrider("-q", "one");
     await postrider("-q", "two");
@@ -553,9 +549,9 @@ describe("a question asked once", () => {
 
   it("is refused with the wrong options, and no home is made", async () => {
     const wrong: [string[], string][] = [
-      [["-c", "-r", "plan", "-q", "hello"], "--continue and --resume exclude each other"],
-      [["--json"], "--json goes with --query"],
-      [["-q", " "], "There is no question"],
+      [["-c", "-r", "plan", "-q", "hello"], "--continue and --resume cannot be used together"],
+      [["--json"], "--json needs --query"],
+      [["-q", " "], "The question is empty"],
       [["-q", "hello", "--agent", "banana"], 'no agent "banana"'],
     ];
     for (const [args, reason] of wrong) {

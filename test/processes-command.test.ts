@@ -58,7 +58,7 @@ describe("postrider processes", () => {
       { id: TWO, now: NOW - 8 * DAY, exit: { code: 0 } },
       { id: THREE, now: NOW, background: false },
     );
-    expect((await home.run(["processes"])).err).toBe("Nothing runs in the background.\n");
+    expect((await home.run(["processes"])).err).toBe("No background process is running.\n");
     const { out } = await home.run(["processes", "--all"]);
     expect(out).toMatch(new RegExp(`^${ONE}  exit unknown`, "m"));
     expect(out).not.toContain(TWO);
@@ -136,7 +136,7 @@ describe("postrider processes log", () => {
     await withRows({ id: ONE, printed: `${"x".repeat(KEPT_OUTPUT + 5)}`, now: NOW });
     const { out, err } = await home.run(["processes", "log", ONE]);
     expect(out).toBe("x".repeat(KEPT_OUTPUT));
-    expect(err).toContain("5 characters before this are not kept");
+    expect(err).toContain("5 earlier characters are not stored");
   });
 });
 
@@ -200,7 +200,7 @@ describe("postrider processes kill", () => {
   it("says of one that had ended that it had, which is no error", async () => {
     await withRows({ id: ONE, now: NOW, exit: { code: 1 } });
     const { code, out, err } = await home.run(["processes", "kill", ONE]);
-    expect({ code, out, err }).toEqual({ code: 0, out: "", err: `${ONE} had ended: exit 1.\n` });
+    expect({ code, out, err }).toEqual({ code: 0, out: "", err: `${ONE} had already ended: exit 1.\n` });
   });
 });
 
@@ -209,7 +209,7 @@ describe("postrider processes write", () => {
     await withRows({ id: ONE, now: NOW, exit: { code: 1 } });
     const { code, err } = await home.run(["processes", "write", ONE, "yes", "--enter"]);
     expect(code).toBe(1);
-    expect(err).toContain(`${ONE} has ended (exit 1): nobody reads there.`);
+    expect(err).toContain(`${ONE} has ended (exit 1), so it cannot read input.`);
   });
 
   it("wants something to write", async () => {
@@ -222,7 +222,7 @@ describe("the gateway's status", () => {
   it("tells how many processes run in the background, whoever asked for them", async () => {
     await withRows({ id: ONE, now: NOW }, { id: TWO, now: NOW, background: false });
     await elsewhere(THREE);
-    expect((await home.run(["gateway", "status"])).out).toContain("processes  2 run in the background\n");
+    expect((await home.run(["gateway", "status"])).out).toContain("processes  2 running in the background\n");
     const { out } = await home.run(["gateway", "status", "--json"]);
     expect(JSON.parse(out)).toMatchObject({ processes_running: 2 });
   });
@@ -236,7 +236,7 @@ describe("the end of the gateway", () => {
     await gateway();
     const stopped = await cli(room.home.folder, "gateway", "stop");
     expect(stopped).toMatchObject({ code: 0, out: expect.stringContaining("The gateway has stopped") });
-    expect(stopped.err).toContain("1 background process goes on: postrider processes");
+    expect(stopped.err).toContain("1 background process continues. List: postrider processes");
     expect((await room.row(id)).status).toMatchObject({ state: "running", detached: false });
   });
 });
@@ -254,7 +254,7 @@ describe("with real processes", () => {
     const killed = await cli(folder, "processes", "kill", short);
     const { status } = await room.row(id);
     expect(status).toMatchObject({ state: "ended", exit: { signal: "SIGTERM" } });
-    expect(killed).toMatchObject({ code: 0, out: `${id} is ended: SIGTERM.\n`, err: "" });
+    expect(killed).toMatchObject({ code: 0, out: `${id} ended: SIGTERM.\n`, err: "" });
     const followed = await follow.ended;
     expect(followed).toMatchObject({ code: 0, err: `${id}: SIGTERM\n` });
     expect(followed.out).toBe(await room.printed(id));
@@ -285,21 +285,23 @@ describe("with real processes", () => {
       return Object.fromEntries(report.checks.map(({ check, state, text }) => [check, `${state}: ${text}`]));
     };
     expect(await checks()).toMatchObject({
-      keeper: `ok: The keeper of processes answers (process ${await room.keeperPid()}).`,
+      keeper: `ok: The process keeper answers (process ${await room.keeperPid()}).`,
       processes: "ok: 1 process of agents runs.",
     });
     chmodSync(room.socket, 0o666);
-    expect((await checks()).keeper).toMatch(/^problem: Others on this machine may speak to the keeper/);
+    expect((await checks()).keeper).toMatch(
+      /^problem: Other users of this machine can connect to the keeper/,
+    );
     await cli(folder, "doctor", "--fix");
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);
     await room.processes.close(); // who is connected would bring a new one at once
     await room.killKeeper();
     expect(await checks()).toMatchObject({
-      keeper: "warning: The keeper of processes was killed.",
-      processes: expect.stringMatching(/^warning: 1 process of agents ran when/),
+      keeper: "warning: The process keeper was killed.",
+      processes: expect.stringMatching(/^warning: 1 process of agents without a keeper/),
     });
     const killed = await cli(folder, "processes", "kill", id);
-    expect(killed).toMatchObject({ code: 0, out: `${id} is ended: SIGTERM.\n` });
+    expect(killed).toMatchObject({ code: 0, out: `${id} ended: SIGTERM.\n` });
     expect(isAlive(status)).toBe(false);
     expect(await checks()).toMatchObject({ processes: "ok: No process of an agent runs." });
   });

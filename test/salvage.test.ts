@@ -453,9 +453,9 @@ describe("postrider doctor --salvage", () => {
     expect(out).toMatch(
       /^Saved \d+ sessions with [\d,]+ messages in .*elsewhere\.db\.salvaged-\d{8}T\d{6}Z\./,
     );
-    expect(out).toMatch(new RegExp(`could not be read, .*: .*\\b${page}\\b`));
+    expect(out).toMatch(new RegExp(`were unreadable, .*: .*\\b${page}\\b`));
     expect(out).toMatch(/Lost in s\d+ \(\w+, title \d+\): message \d+–\d+/);
-    expect(err).toMatch(/left as it is.*postrider restore .* --replace/);
+    expect(err).toMatch(/unchanged.*postrider restore .* --replace/);
   });
 
   it("says so when nothing can be read, and leaves nothing behind", async () => {
@@ -477,7 +477,7 @@ describe("postrider doctor --salvage", () => {
       // With room for the copy to work on, what is saved may just fit.
       if (code === 0) continue;
       expect(code).toBe(1);
-      expect(err).toMatch(/no room/);
+      expect(err).toMatch(/no space/);
       expect(readdirSync(home)).toEqual(["postrider.db"]);
     }
     expect(readFileSync(database).equals(before)).toBe(true);

@@ -31,7 +31,7 @@ it("finds the newest words before the index has caught up, says what it left out
     unsearched: MESSAGES - MAX_UNINDEXED_READ,
   });
   expect(newest.err).toContain(
-    `Older messages are still being indexed: ${MESSAGES - MAX_UNINDEXED_READ} were not`,
+    `The index is not complete: ${MESSAGES - MAX_UNINDEXED_READ} older messages were not`,
   );
   expect(waiting(database)).toBeLessThan(MESSAGES);
   let oldest = { complete: false, hits: [] as unknown[] };

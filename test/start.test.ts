@@ -120,9 +120,9 @@ describe("postrider", () => {
     expect(after.filter((_, at) => at % 2 === 1).every(([role]) => role === 1)).toBe(true);
     // What had been answered is not answered again.
     const owed = accepted.length - before.filter(([role]) => role === 1).length;
-    expect(
-      err.match(/An earlier start had left this to be answered: You said: line \d+/g) ?? [],
-    ).toHaveLength(owed);
+    expect(err.match(/Answer to a message from an earlier run: You said: line \d+/g) ?? []).toHaveLength(
+      owed,
+    );
   });
 
   it("keeps its home and its files from others, also while it runs", async () => {
@@ -157,9 +157,7 @@ describe("postrider", () => {
     const meant = async (...args: readonly string[]): Promise<string> => (await start(...args).ended).err;
     expect(await meant("sesions", "list")).toContain("Did you mean sessions?");
     expect(await meant("sessions", "lst")).toContain("Did you mean postrider sessions list?");
-    expect(await meant("sessions", "list", "--jsn")).toContain(
-      "There is no option --jsn. Did you mean --json?",
-    );
+    expect(await meant("sessions", "list", "--jsn")).toContain("Unknown option --jsn. Did you mean --json?");
     expect(await meant("--contniue")).toContain("Did you mean --continue?");
   });
 

@@ -36,7 +36,7 @@ async function results(file: string): Promise<readonly string[]> {
 }
 
 function expectWork([where = "", , forbidden = "", left = ""]: readonly string[], folder: string): void {
-  expect(where).toBe(`${folder}\nExit code 0.`);
+  expect(where).toBe(`${folder}\nIt ended with code 0.`);
   expect(readFileSync(join(folder, "notes.txt"), "utf8")).toBe("at nine\n");
   expect(forbidden).toMatch(/is not in a folder that may be touched|own folder/);
   expect(JSON.parse(left)).toMatchObject({ session_id: expect.stringMatching(/^proc_[0-9a-f]{12}$/) });

@@ -118,7 +118,7 @@ describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (
     for (const one of ending) await witness.until(`the end of ${one.id}`, () => endsOf(one)[0]);
     // Six have begun afresh: what they had said is remembered where they said it.
     const isLookedThrough = (): boolean =>
-      room.logged().split("a session was looked through").length > PEOPLE.length * 2;
+      room.logged().split("a session was flushed").length > PEOPLE.length * 2;
     while (!isLookedThrough()) await pause();
     for (const actor of actors.filter(({ spot }) => !isShared(spot))) {
       const mark = await actor.errand("call session_search");

@@ -195,7 +195,10 @@ describe("programs in a terminal of their own, while gateways fall and are start
     expect(await scene.session()).toBe(before);
 
     const stopped = await run(["gateway", "stop"]);
-    expect(stopped).toMatchObject({ code: 0, err: expect.stringContaining("1 background process goes on") });
+    expect(stopped).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("1 background process continues"),
+    });
     await gateway.ended;
     gateway = await scene.answering({
       finish: [

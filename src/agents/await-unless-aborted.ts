@@ -1,6 +1,6 @@
 /**
- * What a promise gives, or `undefined` when the signal aborts: at once, or after so long in which it may still come to
- * its end. Nobody waits for it then, nor hears of its failure.
+ * The value of a promise, or `undefined` when the signal aborts: at once, or after the grace period, in which the promise
+ * may still settle. After that, its failure is ignored.
  */
 export async function awaitUnlessAborted<T>(
   promise: Promise<T>,

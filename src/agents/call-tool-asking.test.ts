@@ -4,7 +4,7 @@ import { getText, textPart } from "../core/message.ts";
 import type { Tool } from "../ports/tool.ts";
 import { callTool } from "./call-tool.ts";
 
-describe("a tool that has to ask", () => {
+describe("a tool that requires an approval", () => {
   it.each<[ApprovalOutcome, string]>([
     ["once", "done"],
     ["session", "done"],
@@ -19,7 +19,7 @@ describe("a tool that has to ask", () => {
       "unasked",
       "remove may do this only when the person allows it, and here nobody can be asked, so it was not done.",
     ],
-  ])("acts or not, and says why: %s", async (given, expected) => {
+  ])("runs or not, and gives the reason: %s", async (outcome, expected) => {
     let acted = 0;
     const tool: Tool = {
       name: "remove",
@@ -32,38 +32,38 @@ describe("a tool that has to ask", () => {
         return { parts: [textPart("done")] };
       },
     };
-    const wanted = { id: "1", name: "remove", arguments: {} };
-    const call = callTool(wanted, [tool], new AbortController().signal);
-    const told: unknown[] = [];
+    const requested = { id: "1", name: "remove", arguments: {} };
+    const call = callTool(requested, [tool], new AbortController().signal);
+    const effects: unknown[] = [];
     for (;;) {
       const { value, done } = await call.next();
       if (done) {
         expect(value && getText(value)).toBe(expected);
         break;
       }
-      if (value.type === "approval") value.answer(given);
-      else if (value.type === "tool_call") told.push(value.call.effect);
+      if (value.type === "approval") value.answer(outcome);
+      else if (value.type === "tool_call") effects.push(value.call.effect);
     }
     const isAllowed = expected === "done";
-    expect([acted, told]).toEqual(isAllowed ? [1, ["external"]] : [0, [undefined]]);
+    expect([acted, effects]).toEqual(isAllowed ? [1, ["external"]] : [0, [undefined]]);
   });
 });
 
-describe("a tool whose effect depends on what it is given", () => {
+describe("a tool whose effect depends on its arguments", () => {
   it.each([
     ["look", undefined],
     ["change", "external"],
-  ])("tells it with the call: %s", async (action, effect) => {
+  ])("emits the effect with the call: %s", async (action, effect) => {
     const tool: Tool = {
       name: "thing",
       description: "Looks or changes.",
       input: { type: "object" },
       effect: "external",
-      getEffect: (given) => ((given as { action: string }).action === "change" ? "external" : "none"),
+      getEffect: (args) => ((args as { action: string }).action === "change" ? "external" : "none"),
       run: async () => ({ parts: [textPart("done")] }),
     };
-    const wanted = { id: "1", name: "thing", arguments: { action } };
-    const call = callTool(wanted, [tool], new AbortController().signal);
+    const requested = { id: "1", name: "thing", arguments: { action } };
+    const call = callTool(requested, [tool], new AbortController().signal);
     const { value } = await call.next();
     expect(value).toMatchObject({ type: "tool_call", call: { name: "thing" } });
     expect(value && "call" in value && value.call?.effect).toBe(effect);

@@ -6,76 +6,75 @@ import { awaitUnlessAborted } from "./await-unless-aborted.ts";
 import { checkToolArguments } from "./check-tool-arguments.ts";
 import { shortenOutput } from "./shorten-output.ts";
 
-/** A tool that is stopped has this long to put its things away; less than whoever stopped the agent waits for it. */
+/** A stopped tool has this long to clean up; less than the stopper of the agent waits. */
 const GRACE_MS = 500;
 
-/** A call as a model makes it: the tool may not exist, and what it is given may be anything. */
+/** A call from a model: the tool may not exist, and the arguments may be anything. */
 export interface RequestedCall extends Omit<ToolCall, "effect"> {
-  /** Why it cannot be done, where that is known already. */
-  readonly wrong?: string;
+  /** Why the call cannot be made, if that is known already. */
+  readonly invalidReason?: string;
 }
 
-/** A call that has been told, and is done when somebody says so. */
+/** A call whose event was emitted; `execute` runs the tool. */
 export interface AnnouncedCall {
   readonly id: string;
   readonly name: string;
-  /** There is no such tool, or it does not take these arguments. */
+  /** The tool does not exist, or does not accept these arguments. */
   readonly isInvalid: boolean;
   execute(): Promise<ToolOutput>;
 }
 
-/** One call from the question whether it may to its result. Nothing when it was stopped. */
+/** One call, from the approval to its result. `undefined` if it was stopped. */
 export async function* callTool(
-  wanted: RequestedCall,
+  call: RequestedCall,
   tools: readonly Tool[],
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, ToolOutput | undefined> {
-  const told = yield* announceCall(wanted, tools, signal);
-  return told === undefined ? undefined : yield* executeCall(told, signal);
+  const announced = yield* announceCall(call, tools, signal);
+  return announced === undefined ? undefined : yield* executeCall(announced, signal);
 }
 
 /**
- * Asks the person, where the tool wants that, and tells the call. What they do not allow, and what cannot be done, is a
- * call that acts on nothing and has failed. Nothing when it was stopped.
+ * Asks for an approval if the tool requires one, and emits the call. A denied or impossible call has no effect and a
+ * failed result. `undefined` if it was stopped.
  */
 export async function* announceCall(
-  { wrong: known, ...call }: RequestedCall,
+  { invalidReason: known, ...call }: RequestedCall,
   tools: readonly Tool[],
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, AnnouncedCall | undefined> {
-  const { id, name, arguments: given } = call;
+  const { id, name, arguments: args } = call;
   const tool = tools.find((offered) => offered.name === name);
-  const wrong =
-    known ?? (tool === undefined ? formatUnknownTool(name, tools) : await checkToolArguments(tool, given));
+  const invalidReason =
+    known ?? (tool === undefined ? formatUnknownTool(name, tools) : await checkToolArguments(tool, args));
   if (signal.aborted) return undefined;
   const denied =
-    tool !== undefined && wrong === undefined ? yield* askForApproval(tool, call, signal) : undefined;
+    tool !== undefined && invalidReason === undefined ? yield* askForApproval(tool, call, signal) : undefined;
   if (signal.aborted) return undefined;
-  const why = wrong ?? denied;
-  if (tool === undefined || why !== undefined) {
+  const reason = invalidReason ?? denied;
+  if (tool === undefined || reason !== undefined) {
     yield { type: "tool_call", call };
-    const isWrong = wrong !== undefined;
     return {
       id,
       name,
-      isInvalid: isWrong,
-      execute: async () => toFailedOutput(why ?? formatUnknownTool(name, tools)),
+      isInvalid: invalidReason !== undefined,
+      execute: async () => toFailedOutput(reason ?? formatUnknownTool(name, tools)),
     };
   }
-  const effect = tool.getEffect?.(given) ?? tool.effect;
+  const effect = tool.getEffect?.(args) ?? tool.effect;
   yield { type: "tool_call", call: { ...call, ...(effect === "external" && { effect }) } };
-  return { id, name, isInvalid: false, execute: () => tool.run(given, { id, signal }) };
+  return { id, name, isInvalid: false, execute: () => tool.run(args, { id, signal }) };
 }
 
-/** Acts, now that whoever reads has asked for more, and tells the result. A call that is stopped has none. */
+/** Runs the tool, after the reader of the events has asked for more, and emits the result. A stopped call has none. */
 export async function* executeCall(
   { id, name, execute }: AnnouncedCall,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, ToolOutput | undefined> {
   if (signal.aborted) return undefined;
-  const acted = await awaitUnlessAborted(catchFailure(name, execute), signal, GRACE_MS);
-  if (acted === undefined || signal.aborted) return undefined;
-  const output = shortenOutput(acted);
+  const result = await awaitUnlessAborted(catchFailure(name, execute), signal, GRACE_MS);
+  if (result === undefined || signal.aborted) return undefined;
+  const output = shortenOutput(result);
   yield { type: "tool_result", id, name, ...output };
   return output;
 }
@@ -84,7 +83,7 @@ export function toFailedOutput(sentence: string): ToolOutput {
   return { parts: [textPart(sentence)], failed: true };
 }
 
-/** Why it is not done, if the person has to be asked and has not said yes. */
+/** The reason why the call is denied, if the tool requires an approval and the person has not given it. */
 async function* askForApproval(
   tool: Tool,
   call: ToolCall,
@@ -98,7 +97,7 @@ async function* askForApproval(
   return isYes(answer) ? undefined : formatDenial(tool.name, answer);
 }
 
-/** A no is to be taken as one; whoever was away may still want it. */
+/** The model must accept a denial; after an expired request, the person may still want the call. */
 function formatDenial(name: string, answer: ApprovalOutcome): string {
   if (answer === "expired")
     return `Nobody answered in time whether ${name} may do this, so it was not done. The person may be away: ask them before you try it again.`;
@@ -107,7 +106,7 @@ function formatDenial(name: string, answer: ApprovalOutcome): string {
   return `The person did not allow ${name}.`;
 }
 
-/** A tool that breaks its promise and throws has failed like any other. */
+/** A tool that throws, against its contract, has failed like any other. */
 async function catchFailure(name: string, act: () => Promise<ToolOutput>): Promise<ToolOutput> {
   try {
     return await act();

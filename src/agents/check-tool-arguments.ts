@@ -1,17 +1,17 @@
 import type { Tool } from "../ports/tool.ts";
 import { loadOptional } from "../system/load-optional.ts";
 
-type Check = (given: unknown) => string | undefined;
+type Check = (args: unknown) => string | undefined;
 
 const checks = new WeakMap<Tool["input"], Promise<Check>>();
 
-/** What is wrong with the arguments of a call, in words for the model that made it; nothing if they fit. */
-export async function checkToolArguments({ input }: Tool, given: unknown): Promise<string | undefined> {
-  if (typeof given !== "object" || given === null || Array.isArray(given))
+/** Describes the error in the arguments of a call, for the model that made it; `undefined` if they are valid. */
+export async function checkToolArguments({ input }: Tool, args: unknown): Promise<string | undefined> {
+  if (typeof args !== "object" || args === null || Array.isArray(args))
     return "The arguments must be a JSON object.";
   const known = checks.get(input) ?? compileCheck(input);
   checks.set(input, known);
-  return (await known)(given);
+  return (await known)(args);
 }
 
 async function compileCheck(schema: Tool["input"]): Promise<Check> {
@@ -21,14 +21,14 @@ async function compileCheck(schema: Tool["input"]): Promise<Check> {
     () => import("@modelcontextprotocol/client/validators/ajv"),
   );
   try {
-    // One for each schema: those of different servers may bear the same $id.
-    const fits = new AjvJsonSchemaValidator().getValidator(schema);
-    return (given) => {
-      const { valid, errorMessage } = fits(given);
+    // One validator per schema: schemas of different servers may have the same $id.
+    const validate = new AjvJsonSchemaValidator().getValidator(schema);
+    return (args) => {
+      const { valid, errorMessage } = validate(args);
       return valid ? undefined : `The arguments do not fit: ${formatErrorMessage(errorMessage)}.`;
     };
   } catch {
-    return () => undefined; // a schema that nobody understands: the tool itself looks at what it is given
+    return () => undefined; // the schema is invalid: the tool itself checks its arguments
   }
 }
 

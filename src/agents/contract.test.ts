@@ -9,7 +9,7 @@ import { echo } from "./echo.ts";
 import { model } from "./model/model.ts";
 import { script } from "./script.ts";
 
-describe("the echo keeps the promises of every agent", () => {
+describe("echo passes the agent contract", () => {
   agentContract(
     { describe, it },
     {
@@ -23,7 +23,7 @@ describe("the echo keeps the promises of every agent", () => {
   );
 });
 
-describe("a script keeps the promises of every agent", () => {
+describe("a script passes the agent contract", () => {
   const saying = (...say: readonly unknown[]): { agent: Agent; said: string } => ({
     agent: script({ answers: [{ say, usage: { input_tokens: 3, last_prompt_tokens: 3 } }] }),
     said: "go",
@@ -45,7 +45,7 @@ describe("a script keeps the promises of every agent", () => {
         };
       },
       asks: async () => saying({ approve: { title: "Delete it?" } }, "Deleted."),
-      uses: async (name, given) => saying("Now: ", { use: name, arguments: given }, "done"),
+      uses: async (name, args) => saying("Now: ", { use: name, arguments: args }, "done"),
       async destroy() {
         folder?.remove();
         folder = undefined;
@@ -54,7 +54,7 @@ describe("a script keeps the promises of every agent", () => {
   );
 });
 
-describe("a model keeps the promises of every agent", () => {
+describe("a model passes the agent contract", () => {
   const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
   async function served(...replies: readonly Reply[]): Promise<{ agent: Agent; said: string }> {
     const { url } = await modelServer(...replies);
@@ -72,9 +72,9 @@ describe("a model keeps the promises of every agent", () => {
       }),
       endless: () => served({ say: ["It began "], hang: true }),
       fails: () => served({ status: 500 }),
-      uses: (name, given) =>
+      uses: (name, args) =>
         served(
-          { say: ["Now: "], calls: [{ id: "c", name, arguments: JSON.stringify(given) }], usage },
+          { say: ["Now: "], calls: [{ id: "c", name, arguments: JSON.stringify(args) }], usage },
           { say: ["done"], usage },
         ),
     },

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Message, Role } from "../core/message.ts";
 import { echo } from "./echo.ts";
 
-const history = (...said: readonly (readonly [Role, string])[]): Message[] =>
-  said.map(([role, text], index) => ({
+const history = (...texts: readonly (readonly [Role, string])[]): Message[] =>
+  texts.map(([role, text], index) => ({
     session: "s",
     seq: index + 1,
     at: 0,
@@ -21,7 +21,7 @@ async function answer(shown: readonly Message[], signal = new AbortController().
 }
 
 describe("the echo agent", () => {
-  it("repeats what was said, word by word", async () => {
+  it("repeats the message, word by word", async () => {
     expect(await answer(history(["user", "hello  there\nyou"]))).toEqual([
       "You ",
       "said: ",
@@ -32,12 +32,12 @@ describe("the echo agent", () => {
     ]);
   });
 
-  it("shows that it remembers what was said before, past its own answers and notes", async () => {
+  it("also repeats the message before, and skips its own answers and notes", async () => {
     const shown = history(["user", "one"], ["assistant", "You said: one"], ["note", "x"], ["user", "two"]);
     expect((await answer(shown)).join("")).toBe("You said: two (before that: one)");
   });
 
-  it("has an answer to nothing", async () => {
+  it("answers an empty history", async () => {
     expect((await answer([])).join("")).toBe("You said: ");
     expect((await answer(history(["assistant", "Welcome"]))).join("")).toBe("You said: ");
   });

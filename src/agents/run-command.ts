@@ -1,45 +1,47 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { describeExit } from "../core/process-report.ts";
 import { buildChildEnvironment } from "../processes/child-environment.ts";
-import { signalGroup } from "../processes/signal-group.ts";
+import { signalGroup } from "../processes/signals.ts";
 
 export interface CommandRun {
-  /** The program and its arguments; no shell takes part. */
+  /** The executable and its arguments; no shell is involved. */
   readonly command: readonly [string, ...string[]];
-  /** What the program reads. */
+  /** The standard input of the process. */
   readonly input: string;
-  /** Where it runs; where we do, unless said. */
+  /** The working directory; by default that of this process. */
   readonly cwd?: string;
   readonly timeoutMs: number;
 }
 
 export interface CommandResult {
-  /** What it wrote to its output; if it failed, also why. */
+  /** The output of the process; if it failed, also the reason. */
   readonly text: string;
   readonly failed: boolean;
 }
 
-/** Between asking to end and ending: less than whoever stopped the agent waits for it. */
+/** Time between SIGTERM and SIGKILL: less than the stopper of the agent waits. */
 const GRACE_MS = 250;
-/** A program that is gone may have left another behind that holds its output open. */
+/** After the exit of the process, a child of it may hold its output open. */
 const LAST_OUTPUT_MS = 100;
-const MOST_OUTPUT = 1024 * 1024;
+const MAX_OUTPUT = 1024 * 1024;
 
 /**
- * Runs a program to its end. When the signal aborts or the time is up, it and all it has started are asked to end and
- * shortly after made to. Never throws: what goes wrong is the result.
+ * Runs a process until it exits. When the signal aborts or the time is up, the process and its group get SIGTERM and
+ * shortly after SIGKILL. Never throws: a failure is the result.
  */
 export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<CommandResult> {
-  const [program, ...args] = run.command;
-  if (signal.aborted) return { text: `${program} was not started: stopped before.`, failed: true };
-  // A group of its own, so that what it starts ends with it.
-  const child = spawn(program, args, {
+  const [executable, ...args] = run.command;
+  if (signal.aborted)
+    return { text: `${executable} was not started, because the turn was stopped.`, failed: true };
+  // A group of its own, so that its descendants end with it.
+  const child = spawn(executable, args, {
     detached: true,
     env: buildChildEnvironment(process.env),
     stdio: "pipe",
     ...(run.cwd !== undefined && { cwd: run.cwd }),
   });
   const output = collectOutput(child);
-  child.stdin.on("error", () => {}); // it need not read what it is given
+  child.stdin.on("error", () => {}); // the process may exit without reading
   child.stdin.end(run.input);
   const until = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs)]);
   const ended = waitForExit(child);
@@ -47,14 +49,14 @@ export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<
   const end = await Promise.race([ended, waitForAbort(until, ending)]);
   if (end === undefined) {
     await endGroup(child, ending);
-    const why = signal.aborted ? "was stopped" : `did not end within ${run.timeoutMs / 1000} s`;
-    return { text: `${output.text()}${program} ${why}.`, failed: true };
+    const reason = signal.aborted ? "was stopped" : `did not end within ${run.timeoutMs / 1000} s`;
+    return { text: `${output.text()}${executable} ${reason}.`, failed: true };
   }
   await output.waitForClose();
-  if ("error" in end) return { text: `${program} could not be started (${end.error}).`, failed: true };
+  if ("error" in end) return { text: `${executable} could not be started (${end.error}).`, failed: true };
   if (end.code === 0) return { text: output.text(), failed: false };
-  const how = end.code === null ? `was ended by ${end.by}` : `failed with ${end.code}`;
-  return { text: `${output.text()}${output.errors()}${program} ${how}.`, failed: true };
+  const how = describeExit(end.code === null ? { signal: `${end.by}` } : { code: end.code });
+  return { text: `${output.text()}${output.errors()}${executable} ${how}.`, failed: true };
 }
 
 type ChildExit = { readonly error: string } | { readonly code: number | null; readonly by: string | null };
@@ -66,7 +68,7 @@ function waitForExit(child: ChildProcess): Promise<ChildExit> {
   });
 }
 
-/** `undefined` when the signal aborts before the other has happened. */
+/** Resolves with `undefined` when the signal aborts, unless `instead` settles first. */
 function waitForAbort(signal: AbortSignal, instead: Promise<unknown>): Promise<undefined> {
   return new Promise((resolve) => {
     const stop = (): void => resolve(undefined);
@@ -83,7 +85,7 @@ async function endGroup(child: ChildProcess, ended: Promise<void>): Promise<void
   });
   await Promise.race([ended, grace]);
   clearTimeout(timer);
-  // Also when it has ended: what it started may still be there.
+  // Also after its exit: its descendants may still run.
   signalGroup(child, "SIGKILL");
   child.stdout?.destroy();
   child.stderr?.destroy();
@@ -92,7 +94,7 @@ async function endGroup(child: ChildProcess, ended: Promise<void>): Promise<void
 interface ChildOutput {
   text(): string;
   errors(): string;
-  /** Resolves when nothing more will come, or nothing more is waited for. */
+  /** Resolves when the output is complete, or after a short wait. */
   waitForClose(): Promise<void>;
 }
 
@@ -120,7 +122,7 @@ function collectOutput(child: ChildProcess): ChildOutput {
 function captureStream(child: ChildProcess, from: "stdout" | "stderr", into: Buffer[]): void {
   let size = 0;
   child[from]?.on("data", (chunk: Buffer) => {
-    if (size < MOST_OUTPUT) into.push(chunk.subarray(0, MOST_OUTPUT - size));
+    if (size < MAX_OUTPUT) into.push(chunk.subarray(0, MAX_OUTPUT - size));
     size += chunk.length;
   });
 }

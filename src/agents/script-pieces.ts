@@ -1,14 +1,14 @@
 import type { ApprovalRequest } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
 import { expectArray, expectObject, type JsonObject } from "../core/json.ts";
-import type { PlanEntry } from "../core/plan.ts";
+import type { PlanEntry } from "../core/turn.ts";
 
-/** Timers count no further; it is more than three weeks. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
-const MOST_REPEATS = 1_000_000;
+/** The maximum of a timer, more than three weeks. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+const MAX_REPEATS = 1_000_000;
 const TOOL_TIMEOUT_MS = 30_000;
 
-/** One thing that a script does. */
+/** One step of an answer. */
 export type ScriptPiece =
   | { readonly does: "say"; readonly text: string }
   | { readonly does: "echo" }
@@ -26,20 +26,20 @@ export type ScriptPiece =
 
 export type CallPiece = ToolPiece | UsePiece;
 
-/** A call of a tool that the script itself is. */
+/** A call of a tool that the script itself defines. */
 export interface ToolPiece {
   readonly does: "tool";
   readonly name: string;
   readonly args: unknown;
   readonly effect: "external" | "none";
-  /** The program that is really run, and its arguments. */
+  /** The executable that is run, and its arguments. */
   readonly run?: readonly [string, ...string[]];
   readonly timeoutMs: number;
-  /** What it answers when nothing is run. */
+  /** The result if nothing is run. */
   readonly result: string;
 }
 
-/** A call of a tool that the place offers. */
+/** A call of a tool that the turn offers. */
 export interface UsePiece {
   readonly does: "use";
   readonly name: string;
@@ -52,7 +52,7 @@ export function parsePieces(json: unknown, field: string): readonly ScriptPiece[
   return expectArray(json, field).map((piece, at) => parsePiece(piece, `${field}[${at}]`));
 }
 
-/** Each kind of piece, by the name that makes it one, and the names that may stand beside it. */
+/** Each kind of piece, by the key that identifies it, and the keys that it may have besides. */
 const KINDS: Readonly<
   Record<string, { readonly with?: readonly string[]; from(piece: JsonObject, field: string): ScriptPiece }>
 > = {
@@ -105,16 +105,16 @@ function parsePiece(json: unknown, field: string): ScriptPiece {
   const kind = name === undefined ? undefined : KINDS[name];
   if (name === undefined || kind === undefined)
     throw createInputError(field, `must be a text or an object with one of ${Object.keys(KINDS).join(", ")}`);
-  const stranger = Object.keys(piece).find((other) => other !== name && !kind.with?.includes(other));
-  if (stranger !== undefined)
-    throw createInputError(`${field}.${stranger}`, `does not belong to a piece with ${name}`);
+  const unknown = Object.keys(piece).find((other) => other !== name && !kind.with?.includes(other));
+  if (unknown !== undefined)
+    throw createInputError(`${field}.${unknown}`, `does not belong to a piece with ${name}`);
   return kind.from(piece, field);
 }
 
 function parsePlanEntry(json: unknown, field: string): PlanEntry {
   if (typeof json === "string") return { text: parseNonEmptyText(json, field), state: "pending" };
   const { text, state = "pending" } = expectObject(json, field);
-  const known = (["pending", "in_progress", "completed"] as const).find((one) => one === state);
+  const known = (["pending", "in_progress", "completed"] as const).find((name) => name === state);
   if (known === undefined)
     throw createInputError(`${field}.state`, "must be pending, in_progress or completed");
   return { text: parseNonEmptyText(text, `${field}.text`), state: known };
@@ -137,8 +137,8 @@ function parseApproval({ approve, denied }: JsonObject, field: string): ScriptPi
 }
 
 function parseRepeat({ repeat, say }: JsonObject, field: string): ScriptPiece {
-  if (!Number.isSafeInteger(repeat) || Number(repeat) < 1 || Number(repeat) > MOST_REPEATS)
-    throw createInputError(`${field}.repeat`, `must be a whole number from 1 to ${MOST_REPEATS}`);
+  if (!Number.isSafeInteger(repeat) || Number(repeat) < 1 || Number(repeat) > MAX_REPEATS)
+    throw createInputError(`${field}.repeat`, `must be a whole number from 1 to ${MAX_REPEATS}`);
   return { does: "repeat", times: Number(repeat), say: parsePieces(say, `${field}.say`) };
 }
 
@@ -174,15 +174,15 @@ function parseTool(piece: JsonObject, field: string): ScriptPiece {
 }
 
 function parseArgv(json: unknown, field: string): readonly [string, ...string[]] {
-  const [program, ...args] = expectArray(json, field);
-  if (typeof program !== "string" || program === "")
-    throw createInputError(field, "must begin with the name of a program");
-  return [program, ...args.map((arg, at) => parseText(arg, `${field}[${at + 1}]`))];
+  const [executable, ...args] = expectArray(json, field);
+  if (typeof executable !== "string" || executable === "")
+    throw createInputError(field, "must start with the name of an executable");
+  return [executable, ...args.map((arg, at) => parseText(arg, `${field}[${at + 1}]`))];
 }
 
 function parseMs(value: unknown, field: string): number {
-  if (typeof value === "number" && value >= 0 && value <= LONGEST_WAIT_MS) return value;
-  throw createInputError(field, `must be a number of milliseconds from 0 to ${LONGEST_WAIT_MS}`);
+  if (typeof value === "number" && value >= 0 && value <= MAX_WAIT_MS) return value;
+  throw createInputError(field, `must be a number of milliseconds from 0 to ${MAX_WAIT_MS}`);
 }
 
 function parseFlag<Name extends string>(value: unknown, name: Name, field: string): Name {
@@ -200,6 +200,6 @@ function parseText(value: unknown, field: string): string {
   throw createInputError(field, "must be a text");
 }
 
-function createInputError(field: string, what: string): PostriderError {
-  return new PostriderError("invalid_input", `${field} ${what}.`, { details: { field } });
+function createInputError(field: string, problem: string): PostriderError {
+  return new PostriderError("invalid_input", `${field} ${problem}.`, { details: { field } });
 }

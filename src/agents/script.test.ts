@@ -12,18 +12,18 @@ const TEN_MINUTES = 600_000;
 
 async function events(
   json: unknown,
-  said: string,
+  input: string,
   signal: AbortSignal | undefined = new AbortController().signal,
   more: Partial<AgentTurn> = {},
 ): Promise<AgentEvent[]> {
   const heard: AgentEvent[] = [];
-  for await (const event of run(json, said, signal, more)) heard.push(event);
+  for await (const event of run(json, input, signal, more)) heard.push(event);
   return heard;
 }
 
 function run(
   json: unknown,
-  said: string,
+  input: string,
   signal: AbortSignal,
   more: Partial<AgentTurn> = {},
 ): AsyncIterable<AgentEvent> {
@@ -32,7 +32,7 @@ function run(
     seq: 1,
     at: 0,
     role: "user",
-    parts: [{ type: "text", text: said }],
+    parts: [{ type: "text", text: input }],
   } as const;
   const turn = { session: "s", blob: async () => undefined, history: [message], ...more };
   return script(json).run(turn, signal);
@@ -50,7 +50,7 @@ describe("a script", () => {
     ],
   };
 
-  it("gives the first answer whose pattern is found in what was said last, piece by piece", async () => {
+  it("gives the first answer whose pattern matches the last message, piece by piece", async () => {
     expect(await events(greetings, "Hello you")).toEqual([text("Good "), text("morning")]);
     expect(await events(greetings, "where is lübeck?")).toEqual([text("A town.")]);
     expect(await events(greetings, "oh, hello")).toEqual([text("What?")]);
@@ -67,13 +67,13 @@ describe("a script", () => {
     expect(heard).toEqual([text("What?")]);
   });
 
-  it("says so when it has no answer", async () => {
+  it("fails if it has no answer", async () => {
     expect(await events({ answers: [] }, "x")).toEqual([
       { type: "failed", reason: "The script has no answer to that." },
     ]);
   });
 
-  it("fails where it is told to: what came before was said, what comes after is not", async () => {
+  it("fails at a fail piece: earlier pieces are sent, later ones are not", async () => {
     const answers = [{ say: ["Well, ", { fail: "No line." }, "never said"], usage: { input_tokens: 1 } }];
     expect(await events({ answers }, "x")).toMatchObject([
       text("Well, "),
@@ -82,7 +82,7 @@ describe("a script", () => {
     ]);
   });
 
-  it("reports what was used, and nothing that it does not name", async () => {
+  it("reports the usage, without fields that it does not name", async () => {
     const [, used] = await events(
       { answers: [{ say: "x", usage: { input_tokens: 7, output_tokens: 2, model: "m" } }] },
       "x",
@@ -95,13 +95,13 @@ describe("a script", () => {
     expect(exact).toMatchObject({ usage: { lastPromptTokens: 5, costStatus: "exact", costUsd: 0.5 } });
   });
 
-  it("ends at once when it is stopped, also in the middle of a long wait", async () => {
+  it("ends at once when it is stopped, even in the middle of a long wait", async () => {
     const answers = [{ say: ["Wait ", { wait_ms: TEN_MINUTES }, "done"], usage: { input_tokens: 1 } }];
     const abort = new AbortController();
     const heard: AgentEvent[] = [];
     const iterator = run({ answers }, "x", abort.signal)[Symbol.asyncIterator]();
     heard.push((await iterator.next()).value as AgentEvent);
-    const rest = iterator.next(); // waits now
+    const rest = iterator.next(); // pending
     abort.abort();
     expect(await rest).toMatchObject({ done: true });
     expect(heard).toEqual([text("Wait ")]);
@@ -127,16 +127,16 @@ describe("a script", () => {
     [{ answers: [{ say: "x", usage: 7 }] }, "answers[0].usage"],
     [{ answers: [{ say: "x", usage: { input_tokens: -1 } }] }, "answers[0].usage.input_tokens"],
     [{ answers: [{ say: "x", usage: { model: 7 } }] }, "answers[0].usage.model"],
-  ])("that is wrong is refused with the name of the field: %j", (json, field) => {
+  ])("is refused with the name of the invalid field: %j", (json, field) => {
     expect(() => script(json)).toThrow(expect.objectContaining({ code: "invalid_input" }));
     expect(() => script(json)).toThrow(new RegExp(`^${field.replaceAll(/[[\].]/g, "\\$&")} `));
   });
 });
 
-describe("a script that acts", () => {
+describe("a script with tools", () => {
   const acting = (...say: readonly unknown[]): unknown => ({ answers: [{ say }] });
 
-  it("thinks, plans, repeats itself and others, and begins a new message", async () => {
+  it("emits thoughts and plans, repeats pieces, echoes, and starts a new message", async () => {
     const plan = ["saddle", { text: "ride", state: "in_progress" }];
     const say = [
       { think: "Hm." },
@@ -160,7 +160,7 @@ describe("a script that acts", () => {
     ]);
   });
 
-  it("tells of a tool's call and result, and really runs its program, which reads what was said", async () => {
+  it("emits a tool's call and result, and runs its command with the message as input", async () => {
     const ride = { tool: "ride", arguments: { to: "Lübeck" }, effect: "none", run: ["tr", "a-z", "A-Z"] };
     expect(await events(acting(ride, { tool: "rest", result: "rested" }, "done"), "go on")).toEqual([
       { type: "tool_call", call: { id: "script-1-1", name: "ride", arguments: { to: "Lübeck" } } },
@@ -171,11 +171,11 @@ describe("a script that acts", () => {
     ]);
   });
 
-  it("counts what is run as an effect outside unless it says otherwise", async () => {
+  it("marks a command as an external effect unless the script says otherwise", async () => {
     const [call] = await events(acting({ tool: "x", run: ["true"] }), "x");
     expect(call).toMatchObject({ call: { effect: "external" } });
-    const [told] = await events(acting({ tool: "x", effect: "external", result: "r" }), "x");
-    expect(told).toMatchObject({ call: { effect: "external" } });
+    const [event] = await events(acting({ tool: "x", effect: "external", result: "r" }), "x");
+    expect(event).toMatchObject({ call: { effect: "external" } });
   });
 
   it.each([
@@ -185,7 +185,7 @@ describe("a script that acts", () => {
       {},
       /^\/no\/such\/program could not be started \(ENOENT\)\.$/,
     ],
-    ["fails", ["sh", "-c", "echo half; echo why >&2; exit 3"], {}, /^half\nwhy\nsh failed with 3\.$/],
+    ["fails", ["sh", "-c", "echo half; echo why >&2; exit 3"], {}, /^half\nwhy\nsh ended with code 3\.$/],
     [
       "takes too long",
       ["sh", "-c", "echo begun; sleep 60"],
@@ -193,12 +193,12 @@ describe("a script that acts", () => {
       /^begun\nsh did not end within 0\.1 s\.$/,
     ],
     [
-      "takes too long and does not listen",
+      "takes too long and ignores SIGTERM",
       ["sh", "-c", "trap '' TERM; sleep 60 & wait; sleep 60"],
       { timeout_ms: 100 },
       /within 0\.1 s/,
     ],
-  ])("goes on with a failed result when its program %s", async (_, run, more, words) => {
+  ])("continues with a failed result when its command %s", async (_, run, more, words) => {
     const [, result, rest] = await events(acting({ tool: "x", run, ...more }, "on"), "x");
     expect(result).toMatchObject({ type: "tool_result", failed: true });
     expect(result?.type === "tool_result" && result.parts[0]).toMatchObject({
@@ -207,7 +207,7 @@ describe("a script that acts", () => {
     expect(rest).toEqual(text("on"));
   });
 
-  it("shows its programs no keys, and waits for none that was left behind", async () => {
+  it("gives its commands no keys, and does not wait for their children", async () => {
     process.env.POSTRIDER_TEST_KEY = "secret";
     onTestFinished(() => void delete process.env.POSTRIDER_TEST_KEY);
     const run = ["sh", "-c", "sleep 30 & env"];
@@ -217,7 +217,7 @@ describe("a script that acts", () => {
     expect(words).not.toContain("secret");
   });
 
-  it("that is stopped ends its program, and all that it started, also when they do not listen", async () => {
+  it("ends its command with all descendants when it is stopped, even if they ignore SIGTERM", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const pids = join(folder.path, "pids");
@@ -239,7 +239,7 @@ describe("a script that acts", () => {
     await expect.poll(() => alive(group ?? "")).toEqual([]);
   });
 
-  it("asks whether it may: goes on when it may, and ends with words when it may not", async () => {
+  it("requests an approval: continues after a yes, and ends with a text after a no", async () => {
     const approve = { title: "Delete it?", detail: "rm x", pattern: "rm *" };
     const asking = acting({ approve, denied: "Then it stays." }, "Deleted.");
     const heard = async (answer: "once" | "deny"): Promise<AgentEvent[]> => {
@@ -256,7 +256,7 @@ describe("a script that acts", () => {
     expect(await heard("deny")).toEqual([text("Then it stays.")]);
   });
 
-  it("takes a never for a no", async () => {
+  it("treats never as a no", async () => {
     for await (const event of run(
       acting({ approve: { title: "x" } }, "Done."),
       "x",
@@ -267,7 +267,7 @@ describe("a script that acts", () => {
     }
   });
 
-  it("can be as deaf as an agent that breaks its promise", async () => {
+  it("can ignore the signal like an agent that breaks its contract", async () => {
     const abort = new AbortController();
     const iterator = run(acting("Well, ", { hang: true }), "x", abort.signal)[Symbol.asyncIterator]();
     await iterator.next();
@@ -278,7 +278,7 @@ describe("a script that acts", () => {
     expect(await Promise.race([rest, tick()])).toBe("hangs");
   });
 
-  it("runs its programs in the session's folder", async () => {
+  it("runs its commands in the session's folder", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const [, result] = await events(acting({ tool: "x", run: ["pwd"] }), "x", undefined, {
@@ -287,7 +287,7 @@ describe("a script that acts", () => {
     expect(result).toMatchObject({ parts: [part(`${folder.path}\n`)] });
   });
 
-  it("runs its programs in the place's terminal, where there is one", async () => {
+  it("runs its commands in the editor's terminal, if there is one", async () => {
     const commands: unknown[] = [];
     const terminal: Terminal = {
       async run(command) {
@@ -307,7 +307,7 @@ describe("a script that acts", () => {
     ]);
   });
 
-  it("calls several tools at once: all are told before the first acts, each has its own result", async () => {
+  it("calls several tools at once: emits all calls before the first runs, each with its own result", async () => {
     const together = [{ tool: "a", result: "1" }, { use: "b" }, { tool: "a", result: "2" }];
     const found = await events(acting({ together }, "done"), "x");
     const ids = ["script-1-1", "script-1-2", "script-1-3"];
@@ -325,14 +325,14 @@ describe("a script that acts", () => {
     ]);
   });
 
-  it("says what it was told about the turn, and what it would be unless told", async () => {
+  it("can print the settings of the turn, with defaults", async () => {
     const say = acting({ model: true }, { cwd: true }, { reasoning: true });
     expect(await events(say, "x")).toEqual([text("script"), text("none"), text("default")]);
-    const told = await events(say, "x", undefined, { model: "a", cwd: "/project", reasoning: "high" });
-    expect(told).toEqual([text("a"), text("/project"), text("high")]);
+    const shown = await events(say, "x", undefined, { model: "a", cwd: "/project", reasoning: "high" });
+    expect(shown).toEqual([text("a"), text("/project"), text("high")]);
   });
 
-  it("has models to choose from, when the script names some", async () => {
+  it("has models to choose from, if the script names some", async () => {
     const agent = script({ models: ["a", "b"], window: 8000, answers: [] });
     expect(await agent.models?.(new AbortController().signal)).toEqual(["a", "b"]);
     expect(agent.getContextWindow?.("a")).toBe(8000);
@@ -341,7 +341,7 @@ describe("a script that acts", () => {
     expect(script({ answers: [] }).getContextWindow).toBeUndefined();
   });
 
-  it("says how much it can read, when the script does", () => {
+  it("has a context window, if the script sets one", () => {
     expect(script({ window: 8000, answers: [] }).contextWindow).toBe(8000);
     expect(script({ answers: [] }).contextWindow).toBeUndefined();
   });
@@ -380,7 +380,7 @@ describe("a script that acts", () => {
     [acting({ together: [] }), "answers[0].say[0].together"],
     [acting({ together: [{ tool: "x" }, "y"] }), "answers[0].say[0].together[1]"],
     [acting({ together: [{ tool: "x", run: [] }] }), "answers[0].say[0].together[0].run"],
-  ])("that is wrong is refused with the name of the field: %j", (json, field) => {
+  ])("is refused with the name of the invalid field: %j", (json, field) => {
     expect(() => script(json)).toThrow(
       expect.objectContaining({ code: "invalid_input", details: { field } }),
     );
@@ -388,7 +388,7 @@ describe("a script that acts", () => {
   });
 });
 
-it("the scripts in the documentation can be used as they are", async () => {
+it("accepts the scripts of the documentation unchanged", async () => {
   const page = readFileSync(new URL("../../docs/script.md", import.meta.url), "utf8");
   const [first, second, ...more] = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) =>
     JSON.parse(json),
@@ -400,7 +400,7 @@ it("the scripts in the documentation can be used as they are", async () => {
   expect(more).toEqual([]);
 });
 
-/** The states of a group's processes, without those that are dead and wait to be buried. */
+/** The states of the processes of a group, without zombies. */
 function alive(group: string): string[] {
   const { stdout } = spawnSync("ps", ["-eo", "pgid=,stat="], { encoding: "utf8" });
   const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/));

@@ -5,6 +5,7 @@ import { getText, textPart } from "../core/message.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { ToolOutput } from "../ports/tool.ts";
+import { pause } from "../system/pause.ts";
 import { awaitUnlessAborted } from "./await-unless-aborted.ts";
 import { type AnnouncedCall, announceCall, executeCall } from "./call-tool.ts";
 import { runCommand } from "./run-command.ts";
@@ -16,7 +17,7 @@ import {
   type UsePiece,
 } from "./script-pieces.ts";
 
-/** An answer of the script: what it is given to, and what is said and done, piece by piece. */
+/** An answer of the script: the pattern of the messages that it answers, and its pieces. */
 interface ScriptAnswer {
   readonly to: RegExp;
   readonly say: readonly ScriptPiece[];
@@ -24,29 +25,29 @@ interface ScriptAnswer {
 }
 
 /**
- * An agent that answers from a list, for demonstrations and tests: the first answer whose `to` is found in what was
- * said. `{ "answers": [{ "to": "hello", "say": ["Good ", { "wait_ms": 50 }, "morning"] }] }`
+ * An agent that answers from a list, for demonstrations and tests: the first answer whose `to` matches the message.
+ * `{ "answers": [{ "to": "hello", "say": ["Good ", { "wait_ms": 50 }, "morning"] }] }`
  */
 export function script(json: unknown): Agent {
-  const { answers: given, window: size, models: names } = expectObject(json, "script");
-  const answers = expectArray(given, "answers").map(parseAnswer);
+  const { answers: list, window: size, models: names } = expectObject(json, "script");
+  const answers = expectArray(list, "answers").map(parseAnswer);
   const window = size === undefined ? undefined : parseWindow(size);
   const models = names === undefined ? undefined : parseModels(names);
   return {
     name: "script",
     ...(window !== undefined && { contextWindow: window }),
-    // Without a window of its own it has none with another model either.
+    // Without a window of its own, it has none with another model either.
     ...(models !== undefined && { models: async () => models, getContextWindow: () => window ?? 0 }),
-    async *run(asked, signal) {
-      const { history } = asked;
-      const said = getText(history.findLast((message) => message.role === "user") ?? { parts: [] });
-      const answer = answers.find(({ to }) => to.test(said));
+    async *run(turn, signal) {
+      const { history } = turn;
+      const message = getText(history.findLast((message) => message.role === "user") ?? { parts: [] });
+      const answer = answers.find(({ to }) => to.test(message));
       if (answer === undefined) {
         yield { type: "failed", reason: "The script has no answer to that." };
         return;
       }
-      const turn = { asked, said, signal, at: history.at(-1)?.seq ?? 0, calls: 0 };
-      yield* runPieces(answer.say, turn);
+      const run = { turn, message, signal, at: history.at(-1)?.seq ?? 0, calls: 0 };
+      yield* runPieces(answer.say, run);
       if (signal.aborted) return;
       if (answer.usage !== undefined) yield { type: "usage", usage: answer.usage };
     },
@@ -54,44 +55,44 @@ export function script(json: unknown): Agent {
 }
 
 interface ScriptRun {
-  readonly asked: AgentTurn;
-  readonly said: string;
+  readonly turn: AgentTurn;
+  readonly message: string;
   readonly signal: AbortSignal;
-  /** With a count, what makes a call's id unlike every other in the session. */
+  /** Together with a count, makes the id of each call unique in the session. */
   readonly at: number;
   calls: number;
 }
 
-/** False when the answer ends here. */
+/** Yields the events of the pieces; returns false if the answer ends here. */
 async function* runPieces(
   pieces: readonly ScriptPiece[],
-  turn: ScriptRun,
+  run: ScriptRun,
 ): AsyncGenerator<AgentEvent, boolean> {
   for (const piece of pieces) {
-    if (turn.signal.aborted || !(yield* runPiece(piece, turn))) return false;
+    if (run.signal.aborted || !(yield* runPiece(piece, run))) return false;
   }
   return true;
 }
 
-async function* runPiece(piece: ScriptPiece, turn: ScriptRun): AsyncGenerator<AgentEvent, boolean> {
+async function* runPiece(piece: ScriptPiece, run: ScriptRun): AsyncGenerator<AgentEvent, boolean> {
   switch (piece.does) {
     case "say":
       yield { type: "text", text: piece.text };
       return true;
     case "echo":
-      yield { type: "text", text: turn.said };
+      yield { type: "text", text: run.message };
       return true;
     case "think":
       yield { type: "thought", text: piece.text };
       return true;
     case "wait":
-      await pause(piece.ms, turn.signal);
+      await pause(piece.ms, run.signal);
       return true;
     case "fail":
       yield { type: "failed", reason: piece.reason };
       return false;
     case "hang":
-      // On purpose deaf: for trying out what becomes of an agent that breaks its promise.
+      // Ignores the signal on purpose, to test an agent that breaks its contract.
       return new Promise<never>(() => {});
     case "message":
       yield { type: "message" };
@@ -100,85 +101,84 @@ async function* runPiece(piece: ScriptPiece, turn: ScriptRun): AsyncGenerator<Ag
       yield { type: "plan", entries: piece.entries };
       return true;
     case "repeat":
-      for (let time = 0; time < piece.times; time += 1)
-        if (!(yield* runPieces(piece.say, turn))) return false;
+      for (let time = 0; time < piece.times; time += 1) if (!(yield* runPieces(piece.say, run))) return false;
       return true;
     case "approve": {
       const { promise, resolve } = Promise.withResolvers<ApprovalOutcome>();
       yield { type: "approval", request: piece.request, answer: resolve };
-      const given = await awaitUnlessAborted(promise, turn.signal);
-      if (given === undefined) return false;
-      if (isYes(given)) return true;
+      const outcome = await awaitUnlessAborted(promise, run.signal);
+      if (outcome === undefined) return false;
+      if (isYes(outcome)) return true;
       yield { type: "text", text: piece.denied };
       return false;
     }
     case "tell":
-      yield { type: "text", text: formatSetting(piece.what, turn.asked) };
+      yield { type: "text", text: formatSetting(piece.what, run.turn) };
       return true;
     case "together":
-      yield* runCalls(piece.calls, turn);
+      yield* runCalls(piece.calls, run);
       return true;
     case "tool":
     case "use":
-      yield* runCalls([piece], turn);
+      yield* runCalls([piece], run);
       return true;
   }
 }
 
-/** The calls are told, all of them, and only then done, one after the other. What is stopped has no result. */
-async function* runCalls(pieces: readonly CallPiece[], turn: ScriptRun): AsyncGenerator<AgentEvent, void> {
+/** Emits all calls first, and then runs them one after the other. A stopped call has no result. */
+async function* runCalls(pieces: readonly CallPiece[], run: ScriptRun): AsyncGenerator<AgentEvent, void> {
   const calls: AnnouncedCall[] = [];
   for (const piece of pieces) {
-    turn.calls += 1;
-    const id = `script-${turn.at}-${turn.calls}`;
+    run.calls += 1;
+    const id = `script-${run.at}-${run.calls}`;
     const next =
       piece.does === "use"
-        ? yield* announceOfferedTool(piece, id, turn)
-        : yield* announceOwnTool(piece, id, turn);
-    if (next === undefined || turn.signal.aborted) return;
+        ? yield* announceOfferedTool(piece, id, run)
+        : yield* announceOwnTool(piece, id, run);
+    if (next === undefined || run.signal.aborted) return;
     calls.push(next);
   }
-  for (const next of calls) yield* executeCall(next, turn.signal);
+  for (const next of calls) yield* executeCall(next, run.signal);
 }
 
 function announceOfferedTool(
   { name, args }: UsePiece,
   id: string,
-  { asked, signal }: ScriptRun,
+  { turn, signal }: ScriptRun,
 ): AsyncGenerator<AgentEvent, AnnouncedCall | undefined> {
-  return announceCall({ id, name, arguments: args }, asked.tools ?? [], signal);
+  return announceCall({ id, name, arguments: args }, turn.tools ?? [], signal);
 }
 
 async function* announceOwnTool(
   piece: ToolPiece,
   id: string,
-  turn: ScriptRun,
+  scriptRun: ScriptRun,
 ): AsyncGenerator<AgentEvent, AnnouncedCall | undefined> {
   const { name, effect, args } = piece;
   const external = effect === "external" ? { effect } : {};
   yield { type: "tool_call", call: { id, name, arguments: args, ...external } };
-  return { id, name, isInvalid: false, execute: () => runOwnTool(piece, id, turn) };
+  return { id, name, isInvalid: false, execute: () => runOwnTool(piece, id, scriptRun) };
 }
 
 async function runOwnTool(
   { run, timeoutMs, result }: ToolPiece,
   id: string,
-  turn: ScriptRun,
+  scriptRun: ScriptRun,
 ): Promise<ToolOutput> {
   if (run === undefined) return { parts: [textPart(result)] };
-  const { asked, said, signal } = turn;
-  const [program, ...args] = run;
-  const cwd = asked.cwd === undefined ? {} : { cwd: asked.cwd };
+  const { turn, message, signal } = scriptRun;
+  const [executable, ...args] = run;
+  const cwd = turn.cwd === undefined ? {} : { cwd: turn.cwd };
   const end =
-    asked.terminal === undefined
-      ? await runCommand({ command: run, input: said, timeoutMs, ...cwd }, signal)
-      : await asked.terminal.run({ call: id, executable: program, args, timeoutMs, ...cwd }, signal);
+    turn.terminal === undefined
+      ? await runCommand({ command: run, input: message, timeoutMs, ...cwd }, signal)
+      : await turn.terminal.run({ call: id, executable, args, timeoutMs, ...cwd }, signal);
   return { parts: [textPart(end.text)], ...(end.failed && { failed: true }) };
 }
 
-function formatSetting(what: "model" | "cwd" | "reasoning", { model, cwd, reasoning }: AgentTurn): string {
-  if (what === "model") return model ?? "script";
-  return what === "cwd" ? (cwd ?? "none") : (reasoning ?? "default");
+function formatSetting(name: "model" | "cwd" | "reasoning", { model, cwd, reasoning }: AgentTurn): string {
+  if (name === "model") return model ?? "script";
+  return name === "cwd" ? (cwd ?? "none") : (reasoning ?? "default");
 }
 
 function parseAnswer(json: unknown, index: number): ScriptAnswer {
@@ -191,15 +191,15 @@ function parseAnswer(json: unknown, index: number): ScriptAnswer {
   };
 }
 
-/** What one answer adds: what the script does not name stays as the session has it. */
+/** The usage of one answer: fields that the script does not name stay as the session has them. */
 function parseUsage(json: unknown, field: string): UsageDelta {
-  const given = expectObject(json, field);
+  const values = expectObject(json, field);
   try {
-    const { lastPromptTokens, costStatus, ...rest } = usageFromJson(given);
+    const { lastPromptTokens, costStatus, ...rest } = usageFromJson(values);
     return {
       ...rest,
-      ...(given.last_prompt_tokens !== undefined && { lastPromptTokens }),
-      ...(given.cost_status !== undefined && { costStatus }),
+      ...(values.last_prompt_tokens !== undefined && { lastPromptTokens }),
+      ...(values.cost_status !== undefined && { costStatus }),
     };
   } catch (error) {
     throw new PostriderError("invalid_input", `${field}.${(error as Error).message}`, { details: { field } });
@@ -233,16 +233,4 @@ function parsePattern(to: unknown, field: string): RegExp {
       details: { field },
     });
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

@@ -10,7 +10,7 @@ import { buildToolHost } from "./build-tool-host.ts";
 import { connectHomeProcesses } from "./connect-home-processes.ts";
 import { resolveHome } from "./home.ts";
 
-it("gives everyone a private folder to work in that is nobody else's, whatever they are called", async () => {
+it("gives every person a private workspace of their own, for any name", async () => {
   const folder = temporaryFolder();
   const home = resolveHome({ POSTRIDER_HOME: folder.path });
   const store = await sqliteStore({ file: home.database, mode: "in-process" });

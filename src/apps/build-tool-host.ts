@@ -11,11 +11,11 @@ export interface ToolHostOptions {
   readonly home: Home;
   readonly environment: NodeJS.ProcessEnv;
   readonly processes: Processes;
-  /** As configured now; nothing may be. */
+  /** The current configuration, if there is one. */
   config(): Config | undefined;
 }
 
-/** What agents of one home work with. */
+/** Builds the tool host of a home. */
 export function buildToolHost({ home, environment, processes, config }: ToolHostOptions): ToolHost {
   return {
     processes,

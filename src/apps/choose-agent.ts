@@ -9,13 +9,13 @@ import { type ModelSettings, NO_MODEL_HINT, selectModel, selectProviderModel } f
 
 export interface ChosenAgent {
   readonly agent: Agent;
-  /** What the person should know about it. */
+  /** A notice for the person. */
   readonly hint?: string;
 }
 
 /**
- * Who answers: `model`, the one that the environment or the configuration names; `echo`; `script:FILE` with answers
- * from a file; `./FILE.ts`, a module; or a plugin's agent. By default the model if there is one.
+ * Chooses the agent: `model`, `echo`, `script:FILE`, `./FILE.ts` (a module) or the agent of a plugin. By default the model,
+ * if one is configured.
  */
 export async function chooseAgent(
   name: string | undefined,
@@ -35,7 +35,7 @@ export async function chooseAgent(
   if (name !== undefined && name !== "model") {
     const names = [...agents.keys()].map((agent) => `${agent} is a plugin's, `).join("");
     throw usageError(
-      `There is no agent "${name}": model asks a model, echo repeats, ${names}script:FILE answers from a file, ./FILE.ts is a module`,
+      `Unknown agent "${name}". Use model (asks a model), echo (repeats the message), ${names}script:FILE (answers from a file) or ./FILE.ts (a module)`,
     );
   }
   const choice = selectModel(environment, configured);
@@ -46,7 +46,7 @@ export async function chooseAgent(
     };
   }
   if (name === "model")
-    throw new PostriderError("invalid_config", NO_MODEL_HINT.replace(/, so I repeat[^.]*/, ""));
+    throw new PostriderError("invalid_config", NO_MODEL_HINT.replace(", so I repeat your messages", ""));
   return { agent: echo, hint: NO_MODEL_HINT };
 }
 
@@ -56,7 +56,7 @@ async function loadScriptAgent(file: string): Promise<Agent> {
     return script(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
     const { message } = error as Error;
-    throw new PostriderError("invalid_config", `The script ${file} cannot be used: ${message}`, {
+    throw new PostriderError("invalid_config", `Cannot use the script ${file}: ${message}`, {
       cause: error,
     });
   }

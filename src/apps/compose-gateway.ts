@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { PostriderError } from "../core/errors.ts";
-import { HEARTBEAT_MS, type Runner } from "../core/runner.ts";
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import type { PluginAgent } from "../gateway/plugin.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -8,6 +7,7 @@ import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
 import { localRunner } from "../system/local-runner.ts";
+import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
 import { systemClock } from "../system/system-clock.ts";
 import type { ToolHost } from "../turns/build-tools.ts";
 import { buildToolHost } from "./build-tool-host.ts";
@@ -17,7 +17,7 @@ import type { OpenConfig } from "./config/open-config.ts";
 import { connectHomeProcesses } from "./connect-home-processes.ts";
 import { startDailyCopies } from "./daily-copies.ts";
 import { exitOnLostStore } from "./exit-on-lost-store.ts";
-import { acquireGatewayLease, createTakenOverError, type HeldGatewayLease } from "./gateway-lease.ts";
+import { acquireGatewayLease, createTakenOverError } from "./gateway-lease.ts";
 import type { Home } from "./home.ts";
 import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
 import { loadPlatforms } from "./load-platforms.ts";
@@ -32,9 +32,9 @@ export interface ComposeOptions {
   readonly environment: NodeJS.ProcessEnv;
   readonly config: OpenConfig;
   readonly log: OpenLog;
-  /** Who answers: `model`, `echo`, `script:FILE`, `./FILE.ts` or a plugin's agent. */
+  /** The agent: `model`, `echo`, `script:FILE`, `./FILE.ts` or an agent of a plugin. */
   readonly agent?: string;
-  /** Whatever the configuration says. */
+  /** Overrides the log level of the configuration. */
   readonly level?: LogLevel;
 }
 
@@ -42,15 +42,15 @@ export interface ComposedGateway {
   readonly store: Store;
   readonly platforms: readonly Pick<Platform, "name" | "account">[];
   readonly agent: string;
-  /** What the person should know about who answers. */
+  /** A notice about the agent for the person. */
   readonly hint?: string;
-  /** Resolves when everything has come to its end. */
+  /** Resolves when the gateway has shut down. */
   stop(): Promise<void>;
-  /** The same; rejects when another gateway has taken over. */
+  /** Resolves at the end; rejects when another gateway has taken over. */
   readonly ended: Promise<void>;
 }
 
-/** A whole gateway for one home: store, platforms, agent, hooks and daily copies. */
+/** Composes the gateway of a home: store, platforms, agent, hooks and daily copies. */
 export async function composeGateway(options: ComposeOptions): Promise<ComposedGateway> {
   const { home, environment, config, log } = options;
   const plugins = await loadConfiguredPlugins(home, config.current(), (text) => log.warn({}, text));
@@ -72,18 +72,29 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
     processes: connectHomeProcesses(home, store, systemClock),
     config: () => config.current(),
   });
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {}); // `ended` reports it
+  let life: RunnerLife | undefined;
   try {
-    const held = await acquireGatewayLease({
+    life = await runnerLife({
       store,
       clock: systemClock,
       runner,
+      onError: (error) => log.error({ error }, "the heartbeat of the gateway failed; the gateway retries"),
+    });
+    await acquireGatewayLease({
+      store,
+      clock: systemClock,
+      life,
       agent: () => answering.current().name,
+      onLost: () => lost.reject(createTakenOverError()),
     });
     prepareWorkspaces(options);
     const gateway = await startGateway({
       toolHost: equipment,
       store,
       runner,
+      life,
       clock: systemClock,
       platforms,
       settings: () => config.current().gateway,
@@ -101,88 +112,81 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       ...(hint !== undefined && { hint }),
       ...superviseGateway(options, {
         gateway,
-        lease: held,
+        lost: lost.promise,
         store,
-        runner,
+        runner: runner.id,
         hooks,
         currentAgent: answering,
         toolHost: equipment,
       }),
     };
   } catch (error) {
-    await store.runners.retire({ runner: runner.id });
+    await life?.retire();
     await store.close();
     throw error;
   }
 }
 
-/** A gateway that starts can give agents a folder to work in. What earlier versions kept in the home is moved there. */
+/** Creates the workspaces, and moves the files of earlier versions out of the home. */
 function prepareWorkspaces({ home, config, log }: ComposeOptions): void {
   const { tools } = config.current().gateway;
   const workspaces = resolveWorkspaces(home, tools);
   const moved = moveFormerWorkspaces(home, workspaces);
   if (moved.state === "moved")
-    log.warn({}, `agents work outside of the home now: ${moved.from} was moved to ${workspaces}`);
+    log.warn({}, `moved the workspaces of agents out of the home: from ${moved.from} to ${workspaces}`);
   if (moved.state === "left")
     log.warn(
       {},
-      `agents work in ${workspaces} now, and ${moved.from} was left where it is: ${moved.why}. ${formatManualMove(moved.from, workspaces)}`,
+      `agents now work in ${workspaces}, but ${moved.from} was not moved there: ${moved.why}. ${formatManualMove(moved.from, workspaces)}`,
     );
   if (tools.folder === undefined) makePrivateFolder(workspaces);
 }
 
 interface GatewayParts {
   readonly gateway: Gateway;
-  readonly lease: HeldGatewayLease;
+  /** Rejects when another gateway has taken over. */
+  readonly lost: Promise<never>;
   readonly store: Store;
-  readonly runner: Runner;
+  readonly runner: string;
   readonly hooks: LoadedHooks;
   readonly currentAgent: CurrentAgent;
   readonly toolHost: ToolHost;
 }
 
-/** Keeps the gateway's place and follows the configuration, until the end. */
+/** Follows the configuration until the gateway ends, and closes everything then. */
 function superviseGateway(
   { home, log, ...options }: ComposeOptions,
   parts: GatewayParts,
 ): Pick<ComposedGateway, "stop" | "ended"> {
-  const { gateway, lease, store, runner, hooks, currentAgent, toolHost } = parts;
-  const copies = startDailyCopies({ home, store, runner: runner.id, notice: (text) => log.warn({}, text) });
-  const lost = Promise.withResolvers<never>();
-  const heart = setInterval(() => {
-    lease.renew().then(
-      (isOurs) => isOurs || lost.reject(createTakenOverError()),
-      (error: unknown) => log.error({ error }, "the gateway could not say that it lives"),
-    );
-  }, HEARTBEAT_MS);
+  const { gateway, lost, store, runner, hooks, currentAgent, toolHost } = parts;
+  const copies = startDailyCopies({ home, store, runner, notice: (text) => log.warn({}, text) });
   let before = options.config.current();
   const unlisten = options.config.onChange((next) => {
     log.addSecrets(collectSecrets(options.environment, next));
     log.level(options.level ?? next.log.level);
-    log.info({}, "the configuration has changed");
+    log.info({}, "the configuration changed");
     if (!isDeepStrictEqual(next.platforms, before.platforms))
-      log.warn({}, "how platforms are connected has changed, which counts after a restart of the gateway");
+      log.warn({}, "the platform settings changed; restart the gateway to apply them");
     if (!isDeepStrictEqual(next.plugins, before.plugins))
-      log.warn({}, "the plugins have changed, which counts after a restart of the gateway");
+      log.warn({}, "the list of plugins changed; restart the gateway to apply it");
     if (!isDeepStrictEqual(next.model, before.model)) currentAgent.reload();
     before = next;
   });
 
   async function untilEnd(): Promise<void> {
     try {
-      await Promise.race([gateway.ended, lost.promise]);
+      await Promise.race([gateway.ended, lost]);
     } finally {
       unlisten();
       await copies.stop();
       await gateway.stop();
-      clearInterval(heart);
       await hooks.close();
       await toolHost.processes.close();
       await store.close();
     }
   }
   const ended = untilEnd();
-  ended.catch(() => {}); // whoever waits for the end meets it
+  ended.catch(() => {}); // callers of `ended` handle it
   return {
     ended,
     async stop() {
@@ -196,11 +200,11 @@ function superviseGateway(
 interface CurrentAgent {
   current(): Agent;
   readonly hint?: string;
-  /** Chooses anew, as configured now. What cannot be used changes nothing. */
+  /** Chooses the agent again from the current configuration. On an error the old agent stays. */
   reload(): void;
 }
 
-/** Who answers. A chat may choose another model of the same provider, which it tells with each turn. */
+/** The current agent. A chat may choose another model of the same provider for its turns. */
 async function createCurrentAgent(
   { agent: name, environment, config, log }: ComposeOptions,
   agents?: ReadonlyMap<string, PluginAgent>,
@@ -216,9 +220,9 @@ async function createCurrentAgent(
       chosen().then(
         (next) => {
           agent = next.agent;
-          log.info({ agent: agent.name }, "answers from now on");
+          log.info({ agent: agent.name }, "the agent changed");
         },
-        (error: unknown) => log.error({ error }, "the model stays as it was"),
+        (error: unknown) => log.error({ error }, "the agent did not change, because the new settings failed"),
       );
     },
   };
@@ -227,6 +231,6 @@ async function createCurrentAgent(
 function createNoPlatformError(): PostriderError {
   return new PostriderError(
     "invalid_config",
-    "No messenger is set up yet, so there is nothing to do. postrider connect telegram sets one up in a minute.",
+    "No messenger is configured, so the gateway has nothing to do. To set one up: postrider connect telegram",
   );
 }

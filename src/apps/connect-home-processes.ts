@@ -6,7 +6,7 @@ import { resolveSocketPath } from "../processes/socket-path.ts";
 import type { Home } from "./home.ts";
 import { launchKeeper } from "./launch-keeper.ts";
 
-/** The programs of a home. Its keeper is started when the first of them is. */
+/** Connects to the processes of a home. The first process starts the keeper. */
 export function connectHomeProcesses(home: Pick<Home, "folder">, store: Store, clock: Clock): Processes {
   return connectProcesses({
     store,

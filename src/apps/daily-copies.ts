@@ -5,33 +5,33 @@ import { copyInThread } from "../stores/sqlite/upkeep/copy-thread.ts";
 import { formatFileTimestamp } from "../stores/sqlite/upkeep/replace-database.ts";
 import type { Home } from "./home.ts";
 
-/** Time as this loop needs it. */
+/** The clock of the loop. */
 export interface CopyClock {
   now(): number;
-  /** Calls once after so many milliseconds, without keeping the process alive. Returns how to call it off. */
+  /** Calls once after a delay, without keeping the process alive. Returns the cancellation. */
   after(ms: number, run: () => void): () => void;
 }
 
 export interface DailyCopies {
-  /** Resolves when nothing runs any more. */
+  /** Resolves when the loop has ended. */
   stop(): Promise<void>;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
 const COPIES_KEPT = 7;
-/** A program that lives a moment, such as one line from a pipe, makes no copies. */
+/** The delay of the first check, so that a short-lived process makes no copy. */
 const FIRST_CHECK_MS = 15_000;
 const CHECK_MS = 10 * 60_000;
-/** One copies at a time. Longer than any copy takes; a holder that dies frees it at once. */
+/** One process copies at a time. The time is longer than any copy; a crashed holder frees the lease at once. */
 const LEASE = { name: "backup", ttlMs: 3600 * 1000 } as const;
 
-/** A copy of the database each day while a program runs, the newest seven kept, by one process of all. */
+/** Makes a daily copy of the database while a process runs, and keeps the newest seven. */
 export function startDailyCopies(options: {
   readonly home: Home;
   readonly store: Store;
-  /** The id under which this process sends heartbeats. */
+  /** The runner id of this process. */
   readonly runner: string;
-  /** For the person; a failure that goes on is told once. */
+  /** Receives notices. A repeated failure is reported once. */
   readonly notice: (text: string) => void;
   readonly clock?: CopyClock;
 }): DailyCopies {
@@ -45,17 +45,17 @@ export function startDailyCopies(options: {
       if (isDue(home, clock.now()) && (await copy())) isTold = false;
     } catch (error) {
       const { message } = error as Error;
-      if (!isTold && !stopping.signal.aborted) notice(`The daily copy was not made: ${message}`);
+      if (!isTold && !stopping.signal.aborted) notice(`The daily copy failed: ${message}`);
       isTold = true;
     }
   }
 
-  /** False when another process does it, or this one is stopping. */
+  /** False when another process makes the copy, or this one is stopping. */
   async function copy(): Promise<boolean> {
     if ((await store.runners.acquireLease({ ...LEASE, runner, now: clock.now() })) === undefined)
       return false;
     try {
-      // Looked at again: between the look and the lease another process may have made it.
+      // Checked again, because another process may have made the copy before we got the lease.
       if (!isDue(home, clock.now())) return true;
       mkdirSync(home.backups, { recursive: true, mode: 0o700 });
       const to = join(home.backups, `postrider-${formatFileTimestamp(clock.now())}.db`);
@@ -85,7 +85,7 @@ export function startDailyCopies(options: {
   };
 }
 
-/** The daily copies that are there, the oldest first. The instant is in the name: a file's own times change when it is moved. */
+/** Lists the daily copies, oldest first. The time is in the name, because moving a file changes its own times. */
 export function listDailyCopies(home: Home): { readonly file: string; readonly at: number }[] {
   return listBackupFiles(home)
     .flatMap((name) => {
@@ -98,12 +98,12 @@ export function listDailyCopies(home: Home): { readonly file: string; readonly a
 }
 
 function isDue(home: Home, now: number): boolean {
-  // One from the future was named by a wrong clock, and tells nothing.
+  // A time in the future comes from a wrong clock and is ignored.
   const newest = listDailyCopies(home).findLast(({ at }) => at <= now);
   return newest === undefined || now - newest.at >= DAY_MS;
 }
 
-/** Only whoever holds the lease does this, so what is unfinished was left by one that fell. */
+/** Only the lease holder calls this, so unfinished files belong to a crashed process. */
 function removeOldCopies(home: Home): void {
   for (const { file } of listDailyCopies(home).slice(0, -COPIES_KEPT)) rmSync(file, { force: true });
   for (const name of listBackupFiles(home)) {

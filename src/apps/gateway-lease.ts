@@ -1,54 +1,46 @@
 import { PostriderError } from "../core/errors.ts";
-import { type HeldLease, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
+import type { HeldLease, Runner } from "../core/runner.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import type { RunnerLife } from "../system/runner-life.ts";
 
-/** One gateway a home: whoever holds this is it. What the holder says of it is since when, and who answers. */
+/** The lease that makes a process the gateway of a home. Its details are the start time and the agent. */
 const GATEWAY_LEASE = "gateway";
 
-/** A gateway that runs, as everybody who opens the home can see it. */
+/** A running gateway, as other processes of the home see it. */
 export interface RunningGateway {
   readonly runner: Runner;
   readonly since?: number;
   readonly agent?: string;
-  /** Its process exists on this machine, but it has stored nothing since its last heartbeat, then. */
+  /** The time of the last heartbeat, if the process exists but has stored nothing since. */
   readonly silentSince?: number;
   readonly connections: readonly {
     readonly platform: string;
     readonly account: string;
-    /** In its holder's words: `connecting`, `connected`, or what is wrong. */
+    /** `connecting`, `connected`, or the problem. */
     readonly state: string;
   }[];
 }
 
-export interface HeldGatewayLease {
-  /** Renews it. False when another has it by now. */
-  renew(): Promise<boolean>;
-}
-
-/** Throws `in_use`, with who it is, while another lives. */
+/** Acquires the lease. Throws `in_use` and names the holder while another gateway lives. */
 export async function acquireGatewayLease(options: {
   readonly store: Store;
   readonly clock: Clock;
-  readonly runner: Runner;
-  /** Who answers now. */
+  readonly life: RunnerLife;
+  /** The name of the agent that answers now. */
   agent(): string;
-}): Promise<HeldGatewayLease> {
-  const { store, clock, runner } = options;
+  onLost(): void;
+}): Promise<void> {
+  const { store, clock, life, onLost } = options;
   const since = clock.now();
-  const keep = async (): Promise<boolean> => {
-    const about = JSON.stringify({ since, agent: options.agent() });
-    const lease = { name: GATEWAY_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() };
-    return (await store.runners.acquireLease(lease)) !== undefined;
-  };
-  await store.runners.recordHeartbeat({ runner, now: clock.now() });
-  if (await keep()) return { renew: keep };
+  const about = (): string => JSON.stringify({ since, agent: options.agent() });
+  if ((await life.acquireLease({ name: GATEWAY_LEASE, about, onLost })) !== undefined) return;
   const other = await findRunningGateway(store, clock.now());
-  await store.runners.retire({ runner: runner.id });
+  await life.retire();
   throw createAlreadyRunningError(other);
 }
 
-/** The gateway that runs now on this home's database, on this machine or another; also one that only cannot say so. */
+/** Finds the running gateway of this home, on any machine, including one whose heartbeat fails. */
 export async function findRunningGateway(store: Store, now: number): Promise<RunningGateway | undefined> {
   const leases = await store.runners.listLeases({ now, silent: true });
   const own = leases.find(({ name }) => name === GATEWAY_LEASE);
@@ -83,7 +75,7 @@ function createAlreadyRunningError(other: RunningGateway | undefined): Postrider
   const what = leases.length === 0 ? "" : `, and holds ${leases.join(", ")}`;
   return new PostriderError(
     "in_use",
-    `A gateway runs already${who}${what}. postrider gateway status tells more, postrider gateway stop ends it.`,
+    `A gateway is already running${who}${what}. To see its state: postrider gateway status. To stop it: postrider gateway stop.`,
     {
       details: {
         leases: [GATEWAY_LEASE, ...leases],
@@ -94,5 +86,5 @@ function createAlreadyRunningError(other: RunningGateway | undefined): Postrider
 }
 
 export function createTakenOverError(): PostriderError {
-  return new PostriderError("in_use", "Another gateway has taken over in this home, so this one ends.");
+  return new PostriderError("in_use", "Another gateway has taken over this home, so this one stops.");
 }

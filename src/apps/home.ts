@@ -1,17 +1,17 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** Where everything of one Postrider lives. */
+/** The paths of a home. */
 export interface Home {
   readonly folder: string;
   readonly database: string;
   /** The daily copies of the database. */
   readonly backups: string;
-  /** What imports and erasures leave behind for people to read. */
+  /** The reports of imports and erasures. */
   readonly reports: string;
-  /** Where agents work in messengers, unless configured: beside the home, never in it. */
+  /** The default workspaces of agents in messengers: beside the home, never in it. */
   readonly workspaces: string;
-  /** The files of processes that run: output that is not in their rows yet, and how they ended. */
+  /** The files of running processes: output that is not in the database yet, and exit codes. */
   readonly processes: string;
 }
 
@@ -23,14 +23,14 @@ export function resolveHome(environment: NodeJS.ProcessEnv): Home {
     database: join(folder, "postrider.db"),
     backups: join(folder, "backups"),
     reports: join(folder, "reports"),
-    // No two homes share one: the usual name ends otherwise than all others.
+    // Each home has its own workspaces: only the default name differs in form.
     workspaces: folder === usual ? join(homedir(), "postrider-workspace") : `${folder}.workspace`,
     processes: join(folder, "processes"),
   };
 }
 
-// The module is asked for, not imported: see bin/postrider.mjs.
-/** Makes the home if it is not there; only its owner may look inside. Tells whether it is new. */
+// getBuiltinModule instead of an import: see bin/postrider.mjs.
+/** Creates the private folder of the home if it is missing. Returns whether it is new. */
 export function makeHome({ folder }: Home): boolean {
   return (
     process.getBuiltinModule("node:fs").mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined

@@ -11,17 +11,16 @@ import { openLog } from "./log/open-log.ts";
 import { onShutdownSignals } from "./shutdown-signals.ts";
 
 /*
- * The keeper of one home, a program of its own: node keeper.js HOME. Told to end (SIGTERM, SIGINT), as when the machine goes
- * down, it ends what it looks after first, so that the rows say how each has ended and nothing runs on unseen. Killed
- * without a word, it leaves what runs to the next keeper, which goes on with it.
+ * The process keeper of a home: node keeper.js HOME. On SIGTERM or SIGINT it ends its processes first and records how each
+ * ended. After SIGKILL its processes continue, and the next keeper takes over.
  */
-/** A program has 5 s to end when asked and 5 s when killed; the rows that say how each ended are written after that. */
+/** A process has 5 s after SIGTERM and 5 s after SIGKILL; then the keeper records how it ended. */
 const STOP_LIMIT_MS = 20_000;
 process.title = "postrider keeper";
 const [, , folder = ""] = process.argv;
 const home = resolveHome({ POSTRIDER_HOME: folder });
 if (!existsSync(home.database)) {
-  process.stderr.write(`There is no ${home.database}, so there is nothing to look after.\n`);
+  process.stderr.write(`${home.database} does not exist, so the keeper has no processes.\n`);
   process.exit(1);
 }
 const log = openLog({ home, name: "keeper", level: "info" });
@@ -29,9 +28,9 @@ const stop = new AbortController();
 onShutdownSignals(() => stop.abort(), {
   signals: ["SIGTERM", "SIGINT"],
   limitMs: STOP_LIMIT_MS,
-  repeatForces: false, // the programs that it runs would run on unseen
+  repeatForces: false, // its processes would continue without a keeper
 });
-process.on("SIGHUP", () => {}); // a terminal that closes is not its concern
+process.on("SIGHUP", () => {}); // the end of a terminal does not stop the keeper
 const onLost = exitOnLostStore((text) => log.error({ code: "store_lost" }, text));
 const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
 try {
@@ -51,4 +50,4 @@ try {
   await store.close();
   log.close();
 }
-process.exit(); // nobody waits for what a program has left behind
+process.exit(); // open handles of ended processes must not delay the exit

@@ -6,24 +6,24 @@ import { buildAgentEnvironment } from "../processes/child-environment.ts";
 import type { Home } from "./home.ts";
 import { getLogFile } from "./log/open-log.ts";
 
-/** Sources run in a clone, built files in the published package; the keeper is of the same sort. */
+/** keeper.ts in a clone, keeper.js in the published package. */
 const KEEPER_FILE = new URL(import.meta.url.endsWith(".ts") ? "./keeper.ts" : "./keeper.js", import.meta.url);
 
-/** Starts the keeper of a home, which outlives us, and gives its pid. If there is one already, the new one ends by itself. */
+/** Starts the keeper of a home as a detached process and returns its pid. A second keeper exits by itself. */
 export function launchKeeper({ folder }: Pick<Home, "folder">): number | undefined {
-  if (!existsSync(folder)) return undefined; // it was removed, and is not to be made again
+  if (!existsSync(folder)) return undefined; // the home was removed; do not create it again
   const log = getLogFile({ folder }, "keeper");
   mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
-  // What it says when it cannot even begin goes where it logs to.
+  // Errors at its start go to its log file.
   const errors = openSync(log, "a", 0o600);
   try {
     const child = spawn(process.execPath, [fileURLToPath(KEEPER_FILE), folder], {
       cwd: "/",
       detached: true,
-      env: buildAgentEnvironment(process.env), // so that it marks its descendants as their ancestor
+      env: buildAgentEnvironment(process.env), // marks the processes below it as started by an agent
       stdio: ["ignore", "ignore", errors],
     });
-    child.on("error", () => {}); // whoever waits for it says that it did not come
+    child.on("error", () => {}); // the caller notices that the keeper does not answer
     child.unref();
     return child.pid;
   } finally {

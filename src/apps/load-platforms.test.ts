@@ -13,7 +13,7 @@ function connected(settings: Partial<Config["platforms"]["telegram"]>, environme
   return loadPlatforms({ platforms: { telegram } } as Config, environment, log);
 }
 
-it("connects a platform that is enabled and has a token, and none that is not enabled", async () => {
+it("connects an enabled platform with a token, and no disabled one", async () => {
   expect((await connected({ token: TOKEN })).map(({ name, account }) => [name, account])).toEqual([
     ["telegram", "110201543"],
   ]);
@@ -37,7 +37,7 @@ it.each([
 it.each([
   [true, 0],
   [false, 1],
-])("receives what is said in a group unless a mention is required: %s", async (requireMention, count) => {
+])("receives all messages of a group unless a mention is required: %s", async (requireMention, count) => {
   const scene = await telegramScene();
   const settings = { token: scene.fake.token, requireMention };
   const [platform] = await connected(settings, { TELEGRAM_API_ROOT: scene.fake.url });
@@ -50,7 +50,7 @@ it.each([
   expect(listening.events).toHaveLength(count);
 });
 
-it("says what to do where a platform is enabled and has no token", async () => {
+it("says how to fix an enabled platform without a token", async () => {
   await expect(connected({})).rejects.toMatchObject({
     code: "invalid_config",
     message: expect.stringContaining("postrider connect telegram"),

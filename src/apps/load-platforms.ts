@@ -3,7 +3,7 @@ import type { Log } from "../ports/log.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Config } from "./config/config.ts";
 
-/** The platforms that are to be connected. Each one's library is loaded only if it is. */
+/** Loads the enabled platforms. The library of a platform is loaded only when needed. */
 export async function loadPlatforms(
   { platforms: { telegram: settings } }: Config,
   environment: NodeJS.ProcessEnv,
@@ -13,7 +13,7 @@ export async function loadPlatforms(
   if (settings.token === undefined) {
     throw new PostriderError(
       "invalid_config",
-      "platforms.telegram is enabled, but there is no token. postrider connect telegram asks for it.",
+      "platforms.telegram is enabled, but has no token. To set it: postrider connect telegram",
     );
   }
   const { telegram } = await import("../platforms/telegram/platform.ts");
@@ -28,7 +28,7 @@ export async function loadPlatforms(
   ];
 }
 
-/** Whoever runs a Bot API server of their own names it here. */
+/** The address of a self-hosted Bot API server. */
 export function readApiRoot({ TELEGRAM_API_ROOT: apiRoot }: NodeJS.ProcessEnv): {
   readonly apiRoot?: string;
 } {

@@ -17,32 +17,32 @@ export interface LocalToolsOptions extends Omit<ToolHostOptions, "processes"> {
   customTools?(): readonly Tool[];
 }
 
-/** What the agent works with where the owner of the home sits: a terminal, an editor. */
+/** The tools of local chats of the owner: a terminal or an editor. */
 export interface LocalTools {
-  /** Loads what the first turn will need, while nobody waits. */
+  /** Preloads the modules of the first turn. */
   load(): Promise<unknown>;
-  /** What the model is told in a turn, and its tools. Without a place there are no tools. */
-  prepare(turn: Turn, place?: Pick<TurnRequester, "cwd" | "folder" | "terminal">): Promise<PreparedTurn>;
+  /** Prepares the prompt and the tools of a turn. Without a working directory there are no tools. */
+  prepare(turn: Turn, location?: Pick<TurnRequester, "cwd" | "folder" | "terminal">): Promise<PreparedTurn>;
   readonly processes: Processes;
 }
 
-/** Loaded when the first turn needs them: nobody waits for that before they have said something. */
+/** Loaded with the first turn, to keep the start fast. */
 export function createLocalTools(options: LocalToolsOptions): LocalTools {
   const { home, store, clock } = options;
   const processes = connectLazily(async () => {
-    const { connectHomeProcesses: processesOf } = await import("./connect-home-processes.ts");
-    return processesOf(home, store, clock);
+    const { connectHomeProcesses } = await import("./connect-home-processes.ts");
+    return connectHomeProcesses(home, store, clock);
   });
   const load = () => Promise.all([import("../turns/prepare-turn.ts"), import("./build-tool-host.ts")]);
   return {
     processes,
     load,
-    async prepare(turn, place) {
+    async prepare(turn, location) {
       const [{ prepareTurn }, { buildToolHost: equipmentOf }] = await load();
       const settings = options.config()?.gateway ?? { ...UNCONFIGURED_SETTINGS, zone: systemZone() };
       const equipment = equipmentOf({ ...options, processes });
       const asking =
-        place && ({ asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const);
+        location && ({ asker: { person: OWNER }, role: "owner", chatType: "dm", ...location } as const);
       const customTools = options.customTools?.() ?? [];
       const context = { store, clock, settings, platforms: [], toolHost: equipment, customTools };
       return prepareTurn(context, turn, asking);
@@ -50,7 +50,7 @@ export function createLocalTools(options: LocalToolsOptions): LocalTools {
   };
 }
 
-/** The same, connected when something is asked of them: most turns run nothing. */
+/** The processes of the home, connected on first use, because most turns start none. */
 function connectLazily(connect: () => Promise<Processes>): Processes {
   let made: Promise<Processes> | undefined;
   const connected = (): Promise<Processes> => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseDistributionName, readMachine } from "./machine.ts";
 
-describe("the machine that the model is told of", () => {
+describe("the machine description for the model", () => {
   it.each([
     [
       'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\n',

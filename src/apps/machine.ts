@@ -5,7 +5,7 @@ import { findShell } from "../processes/shell.ts";
 
 let cachedMachine: MachineInfo | undefined;
 
-/** The machine on which commands run. Read once: it stays the same for as long as the process lives. */
+/** Describes the machine on which commands run. Read once per process. */
 export function readMachine(): MachineInfo {
   cachedMachine ??= { system: readSystemName(), shell: findShell() };
   return cachedMachine;

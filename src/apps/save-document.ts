@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { PostriderError } from "../core/errors.ts";
 
-/** Writes an exported document into a folder, readable by its owner alone. Returns what to say. */
+/** Writes an exported document as a private file. Returns the sentence for the person. */
 export function saveDocument(
   { name, text }: { readonly name: string; readonly text: string },
   folder: string = process.cwd(),
@@ -13,10 +13,10 @@ export function saveDocument(
     return `Written to ${file}`;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === "EEXIST" ? "there is a file of that name already; move it away first" : message;
+    const reason = code === "EEXIST" ? "a file with this name exists; rename it first" : message;
     throw new PostriderError(
       code === "EEXIST" ? "file_exists" : "invalid_input",
-      `${file} was not written: ${why}.`,
+      `Cannot write ${file}: ${reason}.`,
       { cause: error, details: { file } },
     );
   }

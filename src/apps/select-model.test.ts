@@ -3,13 +3,13 @@ import { selectModel, selectProviderModel } from "./select-model.ts";
 
 const OWN = "http://localhost:11434/v1";
 
-describe("which model is asked", () => {
-  it("is none where nothing is said", () => {
+describe("the selected model", () => {
+  it("is none without settings", () => {
     expect(selectModel({})).toBeUndefined();
     expect(selectModel({}, { name: "m", window: 9000 })).toBeUndefined();
   });
 
-  it("is the first provider's whose key the environment has", () => {
+  it("is of the first provider with a key in the environment", () => {
     expect(selectModel({ OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" })).toMatchObject({
       provider: "anthropic",
       apiKey: "a",
@@ -32,7 +32,7 @@ describe("which model is asked", () => {
     expect(selectProviderModel("google", { ...environment, POSTRIDER_BASE_URL: OWN })?.apiKey).toBe("g");
   });
 
-  it("is the environment's own address before everything", () => {
+  it("is at the address of the environment before all others", () => {
     const environment = { POSTRIDER_BASE_URL: OWN, OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" };
     expect(selectModel(environment)).toEqual({
       provider: "compatible",
@@ -42,7 +42,7 @@ describe("which model is asked", () => {
     });
   });
 
-  it("is the configured provider's, with the environment's key for it before the configured one", () => {
+  it("is of the configured provider, and the environment's key overrides the configured one", () => {
     const configured = { provider: "openai", name: "m", apiKey: "k", window: 9000 } as const;
     expect(selectModel({ ANTHROPIC_API_KEY: "a" }, configured)).toEqual({
       provider: "openai",
@@ -58,7 +58,7 @@ describe("which model is asked", () => {
     });
   });
 
-  it("is at the configured address, to which OpenAI's own key does not go", () => {
+  it("is at the configured address, which never gets OpenAI's own key", () => {
     expect(selectModel({ OPENAI_API_KEY: "o" }, { baseUrl: OWN })).toEqual({
       provider: "compatible",
       model: "default",
@@ -67,7 +67,7 @@ describe("which model is asked", () => {
     expect(selectModel({ POSTRIDER_API_KEY: "p" }, { baseUrl: OWN, apiKey: "k" })?.apiKey).toBe("p");
   });
 
-  it("never gets a key that was given for another provider or another address", () => {
+  it("never gets a key of another provider or another address", () => {
     const elsewhere = { POSTRIDER_BASE_URL: "http://elsewhere" };
     expect(selectModel(elsewhere, { provider: "anthropic", apiKey: "k", name: "m" })).toEqual({
       provider: "compatible",
@@ -86,15 +86,15 @@ describe("which model is asked", () => {
     [{}, { apiKey: "k" }, "model.provider"],
     [{ POSTRIDER_PROVIDER: "closedai" }, {}, "POSTRIDER_PROVIDER"],
     [{ POSTRIDER_MODEL_WINDOW: "big", OPENAI_API_KEY: "o" }, {}, "POSTRIDER_MODEL_WINDOW"],
-  ] as const)("says what is missing or wrong: %j %j", (environment, configured, named) => {
+  ] as const)("reports missing and invalid settings: %j %j", (environment, configured, named) => {
     expect(() => selectModel(environment, configured)).toThrow(
       expect.objectContaining({ code: "invalid_config", message: expect.stringContaining(named) }),
     );
   });
 });
 
-describe("how a provider is asked that a chat chooses", () => {
-  it("is with its own key, where there is one", () => {
+describe("a provider that a chat chooses", () => {
+  it("gets its own key, if there is one", () => {
     expect(selectProviderModel("openai", { OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" })).toMatchObject({
       provider: "openai",
       apiKey: "o",
@@ -134,7 +134,7 @@ describe("how a provider is asked that a chat chooses", () => {
     },
   );
 
-  it("sends nobody else's key to the address that was named for one", () => {
+  it("never gets the key of another address", () => {
     const environment = { POSTRIDER_BASE_URL: OWN, POSTRIDER_API_KEY: "p", ANTHROPIC_API_KEY: "a" };
     expect(selectProviderModel("anthropic", environment)).toEqual({
       provider: "anthropic",

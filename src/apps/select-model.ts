@@ -6,7 +6,7 @@ import {
 } from "../agents/model/provider.ts";
 import { PostriderError } from "../core/errors.ts";
 
-/** The model that is asked where nobody says which. */
+/** The default model of each provider. */
 const DEFAULT_MODELS: Readonly<Record<ProviderName, string>> = {
   anthropic: "claude-sonnet-5-5",
   openai: "gpt-6.1-sol",
@@ -15,7 +15,7 @@ const DEFAULT_MODELS: Readonly<Record<ProviderName, string>> = {
   compatible: "default",
 };
 
-/** What configuration files say about the model. */
+/** The model settings of the configuration files. */
 export interface ModelSettings {
   readonly provider?: ProviderName;
   readonly name?: string;
@@ -25,35 +25,32 @@ export interface ModelSettings {
 }
 
 /**
- * Which model is asked. The environment's own variables come first, an address before all, because whoever names one
- * means it; then what is configured; then the provider whose key is there. A key goes only to the provider, and to the
- * address, that it was given for.
+ * Selects the model: from the environment (an address first), then the configuration, then the provider with a key. A key
+ * is sent only to the provider and the address for which it was set.
  */
 export function selectModel(
   environment: NodeJS.ProcessEnv,
   configured: ModelSettings = {},
 ): ModelChoice | undefined {
-  const said = getConfiguredProvider(configured);
+  const named = getConfiguredProvider(configured);
   const address = environment.POSTRIDER_BASE_URL || undefined;
-  const chosen = chooseProvider(environment, said);
+  const chosen = chooseProvider(environment, named);
   const provider = chosen ?? findProviderWithKey(environment);
   if (provider === undefined) {
     if (configured.apiKey === undefined) return undefined;
-    throw createModelConfigError(
-      "There is a model.api_key, but nothing says whose it is: set model.provider.",
-    );
+    throw createModelConfigError("model.api_key is set, but its provider is not known: set model.provider.");
   }
-  const own = said === undefined || said === provider ? configured : {};
+  const own = named === undefined || named === provider ? configured : {};
   const configuredKey = address === undefined || address === own.baseUrl ? own.apiKey : undefined;
   const apiKey = chooseKey(provider, environment, chosen !== undefined, configuredKey);
   const baseUrl = address ?? ((provider === "openai" && environment.OPENAI_BASE_URL) || own.baseUrl);
   if (provider === "compatible" && baseUrl === undefined)
     throw createModelConfigError(
-      "model.provider is compatible, which needs an address: set model.base_url or POSTRIDER_BASE_URL.",
+      "model.provider is compatible, but has no address: set model.base_url or POSTRIDER_BASE_URL.",
     );
   if (provider !== "compatible" && apiKey === undefined)
     throw createModelConfigError(
-      `model.provider is ${provider}, but there is no key: set ${PROVIDER_KEY_VARIABLES[provider]}, or model.api_key in the home's config.yaml.`,
+      `model.provider is ${provider}, but has no key: set ${PROVIDER_KEY_VARIABLES[provider]}, or model.api_key in the home's config.yaml.`,
     );
   const window = parseWindow(environment) ?? (environment.POSTRIDER_MODEL ? undefined : own.window);
   return {
@@ -65,18 +62,15 @@ export function selectModel(
   };
 }
 
-/**
- * How another provider than the one that answers by itself is asked, when a chat chooses one of its models; nothing if
- * there is no key for it. What the environment says of the chosen provider and its address is for that one alone.
- */
+/** The settings of another provider that a chat chooses; undefined without a key for it. Keys are never shared. */
 export function selectProviderModel(
   provider: ProviderName,
   environment: NodeJS.ProcessEnv,
   configured: ModelSettings = {},
 ): ModelChoice | undefined {
-  const said = getConfiguredProvider(configured);
-  if (provider === chooseProvider(environment, said)) return selectModel(environment, configured);
-  const own = said === provider ? configured : {};
+  const named = getConfiguredProvider(configured);
+  if (provider === chooseProvider(environment, named)) return selectModel(environment, configured);
+  const own = named === provider ? configured : {};
   const apiKey = provider === "compatible" ? own.apiKey : readKey(environment, provider) || own.apiKey;
   const baseUrl = (provider === "openai" && environment.OPENAI_BASE_URL) || own.baseUrl;
   if (provider === "compatible" ? baseUrl === undefined : apiKey === undefined) return undefined;
@@ -93,7 +87,7 @@ function getConfiguredProvider({ provider, baseUrl }: ModelSettings): ProviderNa
   return provider ?? (baseUrl === undefined ? undefined : "compatible");
 }
 
-/** Whom somebody has named, not only whose key is there. */
+/** The provider that is named explicitly, not only by a key. */
 function chooseProvider(
   environment: NodeJS.ProcessEnv,
   configured: ProviderName | undefined,
@@ -110,7 +104,7 @@ function chooseKey(
 ): string | undefined {
   const given = (isChosen && environment.POSTRIDER_API_KEY) || undefined;
   if (provider !== "compatible") return given ?? (readKey(environment, provider) || configured);
-  // An address from a file is somebody's own server: OpenAI's key is not for it.
+  // An address in a file is another server, so it never gets OpenAI's key.
   return given ?? configured ?? ((environment.POSTRIDER_BASE_URL && environment.OPENAI_API_KEY) || undefined);
 }
 
@@ -120,7 +114,7 @@ function findProviderWithKey(environment: NodeJS.ProcessEnv): ProviderName | und
   );
 }
 
-/** Google's key has two common names. */
+/** Google's key has two common variable names. */
 function readKey(
   environment: NodeJS.ProcessEnv,
   provider: keyof typeof PROVIDER_KEY_VARIABLES,
@@ -150,6 +144,6 @@ function createModelConfigError(sentence: string): PostriderError {
   return new PostriderError("invalid_config", sentence);
 }
 
-/** One line for whoever has none yet. */
+/** The hint when no model is configured. */
 export const NO_MODEL_HINT =
-  "No model is connected, so I repeat what you say. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, or POSTRIDER_BASE_URL for a model of your own, and start again.";
+  "No model is configured, so I repeat your messages. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, or POSTRIDER_BASE_URL for your own model, and start again.";

@@ -31,8 +31,8 @@ function room() {
   };
 }
 
-describe("where agents work in messengers", () => {
-  it("lies outside of the home, and is another for every home", () => {
+describe("the workspace of agents in messengers", () => {
+  it("is outside the home, and differs for every home", () => {
     const usual = resolveHome({});
     expect(usual.workspaces).toBe(join(homedir(), "postrider-workspace"));
     expect(resolveHome({ POSTRIDER_HOME: join(homedir(), ".postrider") }).workspaces).toBe(usual.workspaces);
@@ -43,7 +43,7 @@ describe("where agents work in messengers", () => {
     for (const { folder, workspaces } of all) expect(`${workspaces}/`.startsWith(`${folder}/`)).toBe(false);
   });
 
-  it("is what is configured, and only the user of the machine may look inside", () => {
+  it("is the configured folder, and is private", () => {
     const { path, home } = room();
     const workspaces = resolveWorkspaces(home, { workspace: join(path, "deep", "work") });
     expect(makeWorkspace(workspaces, "owner")).toBe(join(path, "deep", "work", "owner"));
@@ -51,17 +51,17 @@ describe("where agents work in messengers", () => {
       expect(statSync(join(path, folder)).mode & 0o777).toBe(0o700);
   });
 
-  it("is said with its setting when it cannot be made", () => {
+  it("names its setting when it cannot be created", () => {
     const { path } = room();
     writeFileSync(join(path, "file"), "");
     expect(() => makeWorkspace(join(path, "file"), "owner")).toThrow(
-      /cannot be made \(\w+\)\. Set tools\.workspace/,
+      /Cannot create the workspace folder .* \(\w+\)\. Set tools\.workspace/,
     );
   });
 });
 
-describe("what earlier versions kept in the home", () => {
-  it("is moved as a whole", () => {
+describe("the workspaces of earlier versions in the home", () => {
+  it("are moved in one step", () => {
     const { home, former, plan } = room();
     expect(moveFormerWorkspaces(home, home.workspaces)).toEqual({ state: "moved", from: former });
     expect(plan(home.workspaces)).toBe("the plan");
@@ -69,7 +69,7 @@ describe("what earlier versions kept in the home", () => {
     expect(moveFormerWorkspaces(home, home.workspaces)).toEqual({ state: "none" });
   });
 
-  it("is moved where an empty folder is, and where the folders above are missing", () => {
+  it("are moved to an empty folder, and to one with missing parents", () => {
     const { path, home, plan } = room();
     const workspaces = join(path, "a", "b");
     mkdirSync(workspaces, { recursive: true });
@@ -77,7 +77,7 @@ describe("what earlier versions kept in the home", () => {
     expect(plan(workspaces)).toBe("the plan");
   });
 
-  it("stays where it is when files are in the new place already", () => {
+  it("are not moved when the new folder contains files", () => {
     const { home, former, plan } = room();
     makeWorkspace(home.workspaces, "owner");
     const moved = moveFormerWorkspaces(home, home.workspaces);
@@ -98,7 +98,7 @@ describe("what earlier versions kept in the home", () => {
     },
   );
 
-  it("stays where it is when it is a link, which may lead elsewhere from another place", () => {
+  it("are not moved when they are a link", () => {
     const { path, home, former, plan } = room();
     rmSync(former, { recursive: true });
     mkdirSync(join(path, "big", "owner"), { recursive: true });

@@ -9,21 +9,21 @@ import {
   type CommandReply,
   escapeMarkdown,
   formatSessionName,
+  formatTimeUntil,
   getAskerPerson,
   shortenLine,
 } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 /** What the agent waits for, and what it need not ask any more. */
 export const approvalsChatCommand: ChatCommand = {
   name: "approvals",
   parameters: "[forget NUMBER]",
   summary: "what waits for your answer, and what you have said once for all",
-  async run(place, args) {
+  async run(context, args) {
     const [verb = "", number = "", ...more] = args.toLowerCase().split(/\s+/).filter(Boolean);
-    if (verb === "") return listApprovals(place);
+    if (verb === "") return listApprovals(context);
     if (verb === "forget" && /^\d{1,6}$/.test(number) && more.length === 0)
-      return forgetRule(place, Number(number));
+      return forgetRule(context, Number(number));
     throw new PostriderError(
       "invalid_input",
       "Write /approvals for the list, or /approvals forget NUMBER with a number of it.",
@@ -31,35 +31,35 @@ export const approvalsChatCommand: ChatCommand = {
   },
 };
 
-async function listApprovals(place: ChatCommandContext): Promise<CommandReply> {
-  const now = place.now();
-  const waiting = (await place.store.access.listApprovals({ person: getAskerPerson(place) })).filter(
+async function listApprovals(context: ChatCommandContext): Promise<CommandReply> {
+  const now = context.now();
+  const waiting = (await context.store.access.listApprovals({ person: getAskerPerson(context) })).filter(
     ({ deadline }) => deadline >= now,
   );
-  const named = waiting.filter((asked) => canBeNamed(place, asked));
+  const named = waiting.filter((asked) => canBeNamed(context, asked));
   const elsewhere = waiting.length - named.length;
-  const said = await listRules(place);
+  const said = await listRules(context);
   if (waiting.length === 0 && said.length === 0)
     return {
-      text: `Nothing waits for your answer, and nothing is allowed or forbidden for good.${formatPrivacyNote(place)}`,
+      text: `Nothing waits for your answer, and nothing is allowed or forbidden for good.${formatPrivacyNote(context)}`,
     };
   const lines = [
     ...(waiting.length === 0 ? ["Nothing waits for your answer."] : ["**Waiting for your answer**"]),
     ...named.map((asked) => `- ${formatQuestion(asked, now)}`),
     ...(elsewhere === 0 ? [] : [`- ${pluralize(elsewhere, "question")} that you were asked in another chat`]),
     ...(said.length === 0 ? [] : ["", "**Said once for all**"]),
-    ...(await Promise.all(said.map(async (one, index) => `${index + 1}. ${await formatRule(place, one)}`))),
+    ...(await Promise.all(said.map(async (one, index) => `${index + 1}. ${await formatRule(context, one)}`))),
     ...(said.length === 0 ? [] : ["", "`/approvals forget NUMBER` takes one back."]),
   ];
-  return { text: `${lines.join("\n")}${formatPrivacyNote(place)}` };
+  return { text: `${lines.join("\n")}${formatPrivacyNote(context)}` };
 }
 
-async function forgetRule(place: ChatCommandContext, number: number): Promise<CommandReply> {
-  const found = (await listRules(place))[number - 1];
-  const asked = { person: getAskerPerson(place), now: place.now() };
+async function forgetRule(context: ChatCommandContext, number: number): Promise<CommandReply> {
+  const found = (await listRules(context))[number - 1];
+  const asked = { person: getAskerPerson(context), now: context.now() };
   const isGone =
     found !== undefined &&
-    (await place.store.access.removeApprovalRule({
+    (await context.store.access.removeApprovalRule({
       ...asked,
       pattern: found.pattern,
       ...(found.folder !== undefined && { folder: found.folder }),
@@ -73,10 +73,10 @@ async function forgetRule(place: ChatCommandContext, number: number): Promise<Co
 }
 
 /** In a chat with others only what belongs to the session there: the rest was said elsewhere. */
-async function listRules(place: ChatCommandContext): Promise<readonly ApprovalRule[]> {
-  const all = await place.store.access.listApprovalRules({ person: getAskerPerson(place) });
-  if (getChatAudience(place.source) === undefined) return all;
-  const here = (await place.chat.findCurrent())?.session.id;
+async function listRules(context: ChatCommandContext): Promise<readonly ApprovalRule[]> {
+  const all = await context.store.access.listApprovalRules({ person: getAskerPerson(context) });
+  if (getChatAudience(context.source) === undefined) return all;
+  const here = (await context.chat.findCurrent())?.session.id;
   return all.filter(({ session }) => session !== undefined && session === here);
 }
 
@@ -91,13 +91,13 @@ function formatQuestion({ number, request, askedAt, deadline }: Approval, now: n
   return `${number}: ${title}, asked ${formatTimeUntil(askedAt, now)}, open ${formatTimeLeft(deadline, now)}; \`/approve ${number}\` or \`/deny ${number}\``;
 }
 
-async function formatRule(place: ChatCommandContext, said: ApprovalRule): Promise<string> {
+async function formatRule(context: ChatCommandContext, said: ApprovalRule): Promise<string> {
   const { pattern, kind, session, folder, at } = said;
-  const found = session === undefined ? undefined : await place.sessions.get(place.who, session);
+  const found = session === undefined ? undefined : await context.sessions.get(context.who, session);
   const everywhere = folder === undefined ? "everywhere" : "in every session";
   const where =
     session === undefined ? everywhere : found ? `in ${formatSessionName(found)}` : "in one session";
-  return `${kind === "never" ? "never" : "allowed"} ${where}: ${formatCode(pattern)}${formatFolder(said)}, said ${formatTimeUntil(at, place.now())}`;
+  return `${kind === "never" ? "never" : "allowed"} ${where}: ${formatCode(pattern)}${formatFolder(said)}, said ${formatTimeUntil(at, context.now())}`;
 }
 
 function formatFolder({ folder }: Pick<ApprovalRule, "folder">): string {

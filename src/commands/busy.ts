@@ -15,8 +15,8 @@ export const busyChatCommand: ChatCommand = {
   parameters: "[interrupt | queue | collect | default]",
   summary: "what becomes of a message while an answer is written, in this chat",
   onlyIn: "messenger",
-  async run(place, args) {
-    if (args === "") return { text: await formatBusyMode(place) };
+  async run(context, args) {
+    if (args === "") return { text: await formatBusyMode(context) };
     const wanted = args.toLowerCase();
     const mode = BUSY_MODES.find((name) => name === wanted);
     if (mode === undefined && wanted !== "default") {
@@ -25,15 +25,15 @@ export const busyChatCommand: ChatCommand = {
         `There is no mode "${args.slice(0, 40)}". Write /busy interrupt, /busy queue, /busy collect or /busy default.`,
       );
     }
-    const { conversation } = await ensureCurrent(place);
-    const change = { asker: place.who, conversation: conversation.number, now: place.now() };
+    const { conversation } = await ensureCurrent(context);
+    const change = { asker: context.who, conversation: conversation.number, now: context.now() };
     throwIfRefused(
-      await place.store.conversations.changeConversationSettings({
+      await context.store.conversations.changeConversationSettings({
         ...change,
         change: { busy: mode ?? null },
       }),
     );
-    const is = mode ?? place.busy;
+    const is = mode ?? context.busy;
     return { text: `From now on, in this chat: **${is}**: ${BUSY_WORDS[is]}.` };
   },
   listChoices: async (_, args) => (args === "" ? CHOICES : []),
@@ -45,9 +45,9 @@ const CHOICES: readonly Choice[] = BUSY_MODES.map((mode) => ({
   about: BUSY_WORDS[mode],
 }));
 
-async function formatBusyMode(place: ChatCommandContext): Promise<string> {
-  const chosen = (await place.chat.findCurrent())?.conversation.settings.busy;
-  const is = chosen ?? place.busy;
+async function formatBusyMode(context: ChatCommandContext): Promise<string> {
+  const chosen = (await context.chat.findCurrent())?.conversation.settings.busy;
+  const is = chosen ?? context.busy;
   const by = chosen === undefined ? "as configured" : "chosen for this chat";
   return [
     `While an answer is written: **${is}** (${by}).`,

@@ -85,11 +85,11 @@ export interface ChatCommand extends NamedCommand {
   readonly isReadOnly?: boolean;
   /** It takes so long that what is said next must not wait for it. */
   readonly isSlow?: boolean;
-  run(place: ChatCommandContext, args: string): Promise<CommandReply>;
+  run(context: ChatCommandContext, args: string): Promise<CommandReply>;
   /** What to pick from instead of reading a list; empty when there is nothing to pick. */
-  listChoices?(place: ChatCommandContext, args: string): Promise<readonly Choice[]>;
+  listChoices?(context: ChatCommandContext, args: string): Promise<readonly Choice[]>;
   /** What the person may be about to write after the name. */
-  complete?(place: ChatCommandContext, begun: string): Promise<readonly Choice[]>;
+  complete?(context: ChatCommandContext, begun: string): Promise<readonly Choice[]>;
 }
 
 /** The home channels that count. Where the owner reads is nobody else's business. */
@@ -105,18 +105,18 @@ export async function findHomeChannels({
 
 /** The conversation and the session that are current here. */
 export async function requireCurrent(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
 ): Promise<{ conversation: Conversation; session: Session }> {
-  const found = await place.chat.findCurrent();
+  const found = await context.chat.findCurrent();
   if (found !== undefined) return found;
   throw new PostriderError("not_found", "Nothing has been said here yet.");
 }
 
 /** The same for what is chosen before anything was said. The policy speaks only where there is nothing yet. */
 export async function ensureCurrent(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
 ): Promise<{ conversation: Conversation; session: Session }> {
-  return (await place.chat.findCurrent()) ?? place.chat.open();
+  return (await context.chat.findCurrent()) ?? context.chat.open();
 }
 
 /** Who gives a command. A place is always somebody's, also where the program asks for everyone. */
@@ -135,11 +135,11 @@ export function isTerminal({ source }: { readonly source: Pick<Source, "platform
 
 /** What to give to get to a session, or to a message of it. In an editor it is opened from the editor's own list. */
 export function formatResumeCommand(
-  place: Pick<ChatCommandContext, "source">,
+  context: Pick<ChatCommandContext, "source">,
   { handle, seq }: { handle: string; seq?: number },
 ): string {
   const message = seq === undefined ? handle : `${handle}/${seq}`;
-  if (!isEditor(place)) return `/resume ${message}`;
+  if (!isEditor(context)) return `/resume ${message}`;
   return seq === undefined ? handle : `/history ${message}`;
 }
 
@@ -173,4 +173,21 @@ export async function formatMessageCount(
   const shown = (await sessions.shownLength(who, session.id)) ?? session.messageCount;
   const said = pluralize(session.messageCount, "message");
   return shown === session.messageCount ? said : `${said} said here, ${shown.toLocaleString("en-US")} shown`;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `3h ago`, `in 2d`, `now`. */
+export function formatTimeUntil(at: number, now: number): string {
+  const away = Math.abs(at - now);
+  if (away < MINUTE) return "now";
+  const length =
+    away < HOUR
+      ? `${Math.floor(away / MINUTE)}m`
+      : away < DAY
+        ? `${Math.floor(away / HOUR)}h`
+        : `${Math.floor(away / DAY)}d`;
+  return at > now ? `in ${length}` : `${length} ago`;
 }

@@ -7,9 +7,9 @@ export const compressChatCommand: ChatCommand = {
   aliases: ["compact"],
   summary: "sum up the beginning of this session, so that the model has less to read",
   isSlow: true,
-  async run(place) {
-    const { conversation, session } = await requireCurrent(place);
-    if (place.chat.isAnswering(session.id)) {
+  async run(context) {
+    const { conversation, session } = await requireCurrent(context);
+    if (context.chat.isAnswering(session.id)) {
       throw new PostriderError(
         "session_busy",
         "An answer is being written in this session. Stop it or wait for it first.",
@@ -17,16 +17,16 @@ export const compressChatCommand: ChatCommand = {
     }
     const { model } = conversation.settings;
     const done = await compressIfNeeded({
-      store: place.store,
-      agent: place.agent,
-      clock: { now: () => place.now() },
+      store: context.store,
+      agent: context.agent,
+      clock: { now: () => context.now() },
       session: session.id,
-      asker: place.who,
+      asker: context.who,
       share: 0,
       force: true,
       signal: new AbortController().signal,
       ...(model !== undefined && { model }),
-      speaker: place.speaker,
+      speaker: context.speaker,
     });
     if (done?.outcome === "compressed") {
       return {

@@ -8,8 +8,8 @@ export const exportChatCommand: ChatCommand = {
   parameters: "[md | jsonl]",
   summary: "this session as a document: md to read, jsonl to import again",
   isReadOnly: true,
-  async run(place, args) {
-    const { session } = await requireCurrent(place);
+  async run(context, args) {
+    const { session } = await requireCurrent(context);
     if (args !== "" && args !== "md" && args !== "jsonl") {
       throw new PostriderError(
         "invalid_input",
@@ -17,13 +17,13 @@ export const exportChatCommand: ChatCommand = {
       );
     }
     if (args === "jsonl") {
-      const whole = await place.sessions.export(place.who, session.id);
+      const whole = await context.sessions.export(context.who, session.id);
       return { text: "", document: { name: `${session.handle}.jsonl`, text: `${JSON.stringify(whole)}\n` } };
     }
-    const shown = (await place.sessions.history(place.who, session.id)) ?? [];
+    const shown = (await context.sessions.history(context.who, session.id)) ?? [];
     return {
       text: "",
-      document: { name: `${session.handle}.md`, text: formatTranscript(session, shown, place.zone) },
+      document: { name: `${session.handle}.md`, text: formatTranscript(session, shown, context.zone) },
     };
   },
 };

@@ -1,6 +1,6 @@
 import { PostriderError } from "../core/errors.ts";
 import { type ChatCommand, formatSessionName, requireCurrent } from "./command.ts";
-import { refuseWhileAnswering } from "./leave-session.ts";
+import { refuseWhileAnswering } from "./switch-session.ts";
 
 export const forkChatCommand: ChatCommand = {
   name: "fork",
@@ -9,14 +9,14 @@ export const forkChatCommand: ChatCommand = {
   summary: "go on in a copy; the original stays as it is",
   editorRefusal:
     "A thread is one session here: fork it from the list of your threads, or in the terminal by its handle.",
-  async run(place, args) {
-    const { conversation, session } = await requireCurrent(place);
-    refuseWhileAnswering(place, session.id);
+  async run(context, args) {
+    const { conversation, session } = await requireCurrent(context);
+    refuseWhileAnswering(context, session.id);
     // What it shows, not what was said in it: a copy that is copied at once has said nothing yet.
-    if (((await place.sessions.shownLength(place.who, session.id)) ?? 0) === 0)
+    if (((await context.sessions.shownLength(context.who, session.id)) ?? 0) === 0)
       throw new PostriderError("invalid_input", "There is nothing to fork yet.");
-    const copy = await place.sessions.fork(place.who, session.id, args === "" ? {} : { title: args });
-    await place.sessions.switchTo(place.who, conversation.number, copy.id);
+    const copy = await context.sessions.fork(context.who, session.id, args === "" ? {} : { title: args });
+    await context.sessions.switchTo(context.who, conversation.number, copy.id);
     const back = `To go back to the original: \`/resume ${session.handle}\``;
     return { text: `You are in the copy ${formatSessionName(copy)} now. ${back}`, moved: true };
   },

@@ -1,7 +1,7 @@
 import type { ChatCommand } from "./command.ts";
 
 /** What may be given in a place is known only when all commands are: so the table is asked for it. */
-export type ListAvailableCommands = (place: Parameters<ChatCommand["run"]>[0]) => readonly ChatCommand[];
+export type ListAvailableCommands = (context: Parameters<ChatCommand["run"]>[0]) => readonly ChatCommand[];
 
 export function buildHelpChatCommand(available: ListAvailableCommands): ChatCommand {
   return {
@@ -9,7 +9,7 @@ export function buildHelpChatCommand(available: ListAvailableCommands): ChatComm
     aliases: ["commands"],
     summary: "this list",
     isReadOnly: true,
-    run: async (place) => ({ text: formatHelp(available(place)) }),
+    run: async (context) => ({ text: formatHelp(available(context)) }),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   requireCurrent,
   shortenLine,
 } from "./command.ts";
-import { checkMessageSeq, findNamedSession } from "./find-named-session.ts";
+import { checkMessageSeq, findNamedSession } from "./find-sessions.ts";
 
 const DEFAULT_COUNT = 10;
 
@@ -18,27 +18,27 @@ export const historyChatCommand: ChatCommand = {
   parameters: "[COUNT | HANDLE/MESSAGE]",
   summary: "what was said here, or around a message found by /search",
   isReadOnly: true,
-  async run(place, args) {
+  async run(context, args) {
     const [, handle, seq] = /^(\S+)\/(\d{1,8})$/.exec(args) ?? [];
     if (handle !== undefined) {
-      const session = await findNamedSession(place, handle);
+      const session = await findNamedSession(context, handle);
       return { text: "", around: { session: session.id, seq: checkMessageSeq(session, Number(seq)) } };
     }
     if (args !== "" && !/^[1-9]\d{0,4}$/.test(args)) {
       throw new PostriderError("invalid_input", "Write how many messages to show, such as /history 20.");
     }
-    return { text: await formatLastMessages(place, args === "" ? DEFAULT_COUNT : Number(args)) };
+    return { text: await formatLastMessages(context, args === "" ? DEFAULT_COUNT : Number(args)) };
   },
 };
 
-async function formatLastMessages(place: ChatCommandContext, count: number): Promise<string> {
-  const { session } = await requireCurrent(place);
-  const length = (await place.sessions.shownLength(place.who, session.id)) ?? 0;
+async function formatLastMessages(context: ChatCommandContext, count: number): Promise<string> {
+  const { session } = await requireCurrent(context);
+  const length = (await context.sessions.shownLength(context.who, session.id)) ?? 0;
   if (length === 0) return "Nothing has been said here yet.";
   const offset = Math.max(0, length - count);
-  const shown = (await place.sessions.history(place.who, session.id, { offset })) ?? [];
+  const shown = (await context.sessions.history(context.who, session.id, { offset })) ?? [];
   const before = offset === 0 ? [] : [`… ${pluralize(offset, "message")} before`];
-  return [...before, ...shown.map((message) => formatMessageLine(message, place.zone))].join("\n\n");
+  return [...before, ...shown.map((message) => formatMessageLine(message, context.zone))].join("\n\n");
 }
 
 const SPEAKER = { user: "you", assistant: "agent", tool: "tool", note: "note" } as const;

@@ -17,12 +17,12 @@ export const insightsChatCommand: ChatCommand = {
   parameters: "[DAYS] [PLATFORM]",
   summary: "what was said and used in the last days, 30 unless said",
   isReadOnly: true,
-  async run(place, args) {
+  async run(context, args) {
     const { days, platform } = parseArguments(args);
-    const found = await place.store.sessions.getInsights({
-      asker: place.who,
-      since: place.now() - days * DAY,
-      zone: place.zone,
+    const found = await context.store.sessions.getInsights({
+      asker: context.who,
+      since: context.now() - days * DAY,
+      zone: context.zone,
       ...(platform !== undefined && { platform }),
     });
     const span = `in the last ${pluralize(days, "day")}${platform === undefined ? "" : ` on ${platform}`}`;

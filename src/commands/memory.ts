@@ -26,12 +26,12 @@ export const memoryChatCommand: ChatCommand = {
   name: "memory",
   parameters: "[add TEXT | forget N | undo]",
   summary: "show or change what the agent remembers here",
-  async run(place, args) {
+  async run(context, args) {
     const [, verb = "", rest = ""] = /^(\S*)\s*([\s\S]*)$/.exec(args) ?? [];
-    if (args === "") return show(place);
-    if (verb === "add") return add(place, rest);
-    if (verb === "forget") return forget(place, rest);
-    if (verb === "undo" && rest === "") return undo(place);
+    if (args === "") return show(context);
+    if (verb === "add") return add(context, rest);
+    if (verb === "forget") return forget(context, rest);
+    if (verb === "undo" && rest === "") return undo(context);
     throw new PostriderError(
       "invalid_input",
       "Write /memory, /memory add TEXT, /memory forget N or /memory undo.",
@@ -39,8 +39,8 @@ export const memoryChatCommand: ChatCommand = {
   },
 };
 
-async function show(place: ChatCommandContext): Promise<CommandReply> {
-  const memories = await readMemories(place);
+async function show(context: ChatCommandContext): Promise<CommandReply> {
+  const memories = await readMemories(context);
   let number = 0;
   const sections = memories
     .filter(({ entries }) => entries.length > 0)
@@ -50,7 +50,7 @@ async function show(place: ChatCommandContext): Promise<CommandReply> {
         return `${number}. ${escapeMarkdown(entry)}`;
       });
       const full = `${countMemoryChars(entries).toLocaleString("en-US")} of ${MAX_MEMORY_CHARS.toLocaleString("en-US")} characters`;
-      return [`The agent remembers ${formatOwner(place, owner)} (${full}):`, "", ...rows].join("\n");
+      return [`The agent remembers ${formatOwner(context, owner)} (${full}):`, "", ...rows].join("\n");
     });
   if (sections.length === 0)
     return { text: "Nothing is remembered here yet. `/memory add TEXT` changes that." };
@@ -62,23 +62,23 @@ async function show(place: ChatCommandContext): Promise<CommandReply> {
   };
 }
 
-async function add(place: ChatCommandContext, words: string): Promise<CommandReply> {
+async function add(context: ChatCommandContext, words: string): Promise<CommandReply> {
   if (words === "")
     throw new PostriderError("invalid_input", "Write what to remember, such as /memory add I like tea.");
   const owner =
-    getChatAudience(place.source) === undefined
-      ? await findOwner(place)
-      : getMemoryOwner((await ensureCurrent(place)).session);
-  const before = await place.store.memory.getMemory({ owner });
-  const after = await change(place, owner, { action: "add", text: words });
+    getChatAudience(context.source) === undefined
+      ? await findOwner(context)
+      : getMemoryOwner((await ensureCurrent(context)).session);
+  const before = await context.store.memory.getMemory({ owner });
+  const after = await change(context, owner, { action: "add", text: words });
   if (after.version === before.version) return { text: "That is remembered already." };
   return {
-    text: `Remembered ${formatOwner(place, owner)}: ${escapeMarkdown(shortenLine(after.entries.at(-1) ?? "", 200))}`,
+    text: `Remembered ${formatOwner(context, owner)}: ${escapeMarkdown(shortenLine(after.entries.at(-1) ?? "", 200))}`,
   };
 }
 
-async function forget(place: ChatCommandContext, given: string): Promise<CommandReply> {
-  const all = (await readMemories(place)).flatMap(({ owner, entries }) =>
+async function forget(context: ChatCommandContext, given: string): Promise<CommandReply> {
+  const all = (await readMemories(context)).flatMap(({ owner, entries }) =>
     entries.map((entry) => ({ owner, entry })),
   );
   const meant = /^\d{1,6}$/.test(given) ? all[Number(given) - 1] : undefined;
@@ -89,37 +89,37 @@ async function forget(place: ChatCommandContext, given: string): Promise<Command
         : `Here ${all.length === 1 ? "is 1 entry" : `are ${all.length} entries`}; /memory numbers them.`;
     throw new PostriderError("not_found", `Write the number of what to forget. ${there}`);
   }
-  await change(place, meant.owner, { action: "remove", old: meant.entry });
+  await change(context, meant.owner, { action: "remove", old: meant.entry });
   return {
     text: `Forgotten: ${escapeMarkdown(shortenLine(meant.entry, 200))}\n\n\`/memory undo\` brings it back.`,
   };
 }
 
 /** The last change of all that can be seen here, whoever made it; again, and it is back. */
-async function undo(place: ChatCommandContext): Promise<CommandReply> {
-  const [latest] = (await readMemories(place)).toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0));
+async function undo(context: ChatCommandContext): Promise<CommandReply> {
+  const [latest] = (await readMemories(context)).toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0));
   if (latest === undefined || latest.version === 0)
     throw new PostriderError("nothing_to_undo", "Nothing was ever remembered here.");
-  const after = await restorePrevious(place, latest);
+  const after = await restorePrevious(context, latest);
   const told = after.entries.length === 0 ? "nothing" : pluralize(after.entries.length, "entry", "entries");
   return {
-    text: `What is remembered ${formatOwner(place, latest.owner)} is as it was before the last change: ${told}. Once more brings the change back.`,
+    text: `What is remembered ${formatOwner(context, latest.owner)} is as it was before the last change: ${told}. Once more brings the change back.`,
   };
 }
 
 async function restorePrevious(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
   { owner, version, entries }: Memory,
 ): Promise<Memory> {
-  const { store } = place;
+  const { store } = context;
   const [, before] = await store.memory.listMemoryVersions({ owner, limit: 2 });
   if (before !== undefined)
     return throwIfRefused(
-      await store.memory.restoreMemory({ owner, version: before.version, now: place.now() }),
+      await store.memory.restoreMemory({ owner, version: before.version, now: context.now() }),
     );
   // Before the first change there was nothing.
   let after: Memory = { owner, version, entries };
-  for (const old of entries) after = await change(place, owner, { action: "remove", old });
+  for (const old of entries) after = await change(context, owner, { action: "remove", old });
   return after;
 }
 
@@ -132,22 +132,25 @@ async function change(
 }
 
 /** What the model is told here of what it remembers; what everyone may know is for the owner to see, where nobody reads along. */
-async function readMemories(place: ChatCommandContext): Promise<readonly Memory[]> {
-  const { store, role, source, chat } = place;
+async function readMemories(context: ChatCommandContext): Promise<readonly Memory[]> {
+  const { store, role, source, chat } = context;
   const profile =
     role === "owner" && getChatAudience(source) === undefined
       ? (await chat.findCurrent())?.session.profile
       : undefined;
-  const owners = [await findOwner(place), ...(profile === undefined ? [] : [getProfileMemoryOwner(profile)])];
+  const owners = [
+    await findOwner(context),
+    ...(profile === undefined ? [] : [getProfileMemoryOwner(profile)]),
+  ];
   return Promise.all(owners.map((owner) => store.memory.getMemory({ owner })));
 }
 
-async function findOwner(place: ChatCommandContext): Promise<MemoryOwner> {
-  const found = await place.chat.findCurrent();
+async function findOwner(context: ChatCommandContext): Promise<MemoryOwner> {
+  const found = await context.chat.findCurrent();
   if (found !== undefined) return getMemoryOwner(found.session);
-  return getChatAudience(place.source) === undefined
-    ? getAskerPerson(place)
-    : getMemoryOwner((await requireCurrent(place)).session);
+  return getChatAudience(context.source) === undefined
+    ? getAskerPerson(context)
+    : getMemoryOwner((await requireCurrent(context)).session);
 }
 
 function formatOwner({ source }: ChatCommandContext, owner: MemoryOwner): string {

@@ -7,41 +7,41 @@ export const modelChatCommand: ChatCommand = {
   name: "model",
   parameters: "[NAME | PROVIDER:NAME | default]",
   summary: "show or choose the model that answers in this chat",
-  async run(place, args) {
-    const chosen = (await place.chat.findCurrent())?.conversation.settings.model;
-    if (args === "") return { text: formatModel(place, chosen) };
+  async run(context, args) {
+    const chosen = (await context.chat.findCurrent())?.conversation.settings.model;
+    if (args === "") return { text: formatModel(context, chosen) };
     if (args.toLowerCase() === "default") {
-      if (chosen === undefined) return { text: formatModel(place, chosen) };
-      await setModel(place, null);
-      return { text: `**${escapeMarkdown(place.agent.name)}** answers in this chat again.` };
+      if (chosen === undefined) return { text: formatModel(context, chosen) };
+      await setModel(context, null);
+      return { text: `**${escapeMarkdown(context.agent.name)}** answers in this chat again.` };
     }
-    if (place.agent.getContextWindow === undefined)
+    if (context.agent.getContextWindow === undefined)
       throw new PostriderError(
         "not_allowed",
-        `${place.agent.name} answers here, and has no models to choose from.`,
+        `${context.agent.name} answers here, and has no models to choose from.`,
       );
     if (!isModelName(args))
       throw new PostriderError(
         "invalid_input",
         "Write the model as its provider calls it, in one word, or /model default.",
       );
-    await setModel(place, args);
+    await setModel(context, args);
     return {
       text: `From the next message on, **${escapeMarkdown(args)}** answers in this chat, and in this chat only. \`/model default\` goes back.`,
     };
   },
 };
 
-async function setModel(place: ChatCommandContext, name: string | null): Promise<void> {
-  const { conversation } = await ensureCurrent(place);
-  const { store, who } = place;
+async function setModel(context: ChatCommandContext, name: string | null): Promise<void> {
+  const { conversation } = await ensureCurrent(context);
+  const { store, who } = context;
   const change = { model: name };
   throwIfRefused(
     await store.conversations.changeConversationSettings({
       asker: who,
       conversation: conversation.number,
       change,
-      now: place.now(),
+      now: context.now(),
     }),
   );
 }

@@ -12,39 +12,39 @@ import {
   isEditor,
   requireCurrent,
 } from "./command.ts";
-import { leaveSession, refuseWhileAnswering } from "./leave-session.ts";
+import { leaveSession, refuseWhileAnswering } from "./switch-session.ts";
 
 export const newChatCommand: ChatCommand = {
   name: "new",
   aliases: ["reset", "clear"],
   parameters: "[TITLE]",
   summary: "start a new session; the old one stays",
-  async run(place, args) {
+  async run(context, args) {
     // Before anything is stopped or left.
     const title = cleanTitle(args);
-    const { conversation, session: old } = await requireCurrent(place);
-    if (isEditor(place)) return clearThread(place, old, title);
-    const left = await leaveSession(place, conversation.number);
-    const back = await formatWayBack(place, old);
-    const { session } = await place.sessions.reset(place.who, conversation.number);
-    const titled = title === undefined ? session : await setNewTitle(place, session, title);
+    const { conversation, session: old } = await requireCurrent(context);
+    if (isEditor(context)) return clearThread(context, old, title);
+    const left = await leaveSession(context, conversation.number);
+    const back = await formatWayBack(context, old);
+    const { session } = await context.sessions.reset(context.who, conversation.number);
+    const titled = title === undefined ? session : await setNewTitle(context, session, title);
     return { text: `New session ${formatSessionName(titled)}.${back}${left}`, moved: true };
   },
 };
 
 /** Where a thread is one session, it stays here and shows nothing any more; what it showed becomes a session of its own. */
 async function clearThread(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
   session: Session,
   title: string | undefined,
 ): Promise<CommandReply> {
-  const { sessions, who } = place;
-  refuseWhileAnswering(place, session.id);
+  const { sessions, who } = context;
+  refuseWhileAnswering(context, session.id);
   if (((await sessions.shownLength(who, session.id)) ?? 0) === 0)
     throw new PostriderError("invalid_input", "Nothing has been said in this thread yet: it is new.");
-  const kept = await sessions.fork(who, session.id, { id: uuidFrom(place.random(16)) });
+  const kept = await sessions.fork(who, session.id, { id: uuidFrom(context.random(16)) });
   await sessions.rewrite(who, session.id, []);
-  if (title !== undefined) await setNewTitle(place, session, title);
+  if (title !== undefined) await setNewTitle(context, session, title);
   return {
     text: `From here on, nothing that was said above is read any more. It is kept as ${formatSessionName(kept)}, which is in the list of your threads.`,
     moved: true,

@@ -8,31 +8,31 @@ import {
   type ChatCommandContext,
   type CommandReply,
   escapeMarkdown,
+  formatTimeUntil,
   isTerminal,
 } from "./command.ts";
 import * as pairing from "./pairing.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 export const pairChatCommand: ChatCommand = {
   name: "pair",
   parameters: "CODE | approve CODE | list",
   summary: "say who you are by a code, or let somebody in",
   editorRefusal: "Pair people in the terminal: postrider pair.",
-  async run(place, args) {
+  async run(context, args) {
     const [, verb = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(args) ?? [];
-    if (verb === "approve") return approveCode(requireOwner(place, "approve"), rest);
-    if (verb === "list") return listOpenPairings(requireOwner(place, "list"));
-    if (args === "") throw new PostriderError("invalid_input", formatUsage(place));
-    return linkByCode(place, args);
+    if (verb === "approve") return approveCode(requireOwner(context, "approve"), rest);
+    if (verb === "list") return listOpenPairings(requireOwner(context, "list"));
+    if (args === "") throw new PostriderError("invalid_input", formatUsage(context));
+    return linkByCode(context, args);
   },
 };
 
 /** The account that speaks here becomes the code's person's. */
-export async function linkByCode(place: ChatCommandContext, code: string): Promise<CommandReply> {
-  if (place.role === "owner")
+export async function linkByCode(context: ChatCommandContext, code: string): Promise<CommandReply> {
+  if (context.role === "owner")
     return { text: "You are the owner already. To let somebody in: /pair approve CODE" };
-  const { store, source } = place;
-  const { person } = throwIfRefused(await pairing.redeemLinkCode({ store, clock: place, source, code }));
+  const { store, source } = context;
+  const { person } = throwIfRefused(await pairing.redeemLinkCode({ store, clock: context, source, code }));
   const whose = person === OWNER ? "the owner's" : "yours";
   return {
     text: `This account is ${whose} now: you reach all your sessions from here. /sessions lists them.`,
@@ -40,14 +40,16 @@ export async function linkByCode(place: ChatCommandContext, code: string): Promi
   };
 }
 
-async function approveCode(place: ChatCommandContext, code: string): Promise<CommandReply> {
-  const { asker } = throwIfRefused(await pairing.approvePairing({ store: place.store, clock: place, code }));
+async function approveCode(context: ChatCommandContext, code: string): Promise<CommandReply> {
+  const { asker } = throwIfRefused(
+    await pairing.approvePairing({ store: context.store, clock: context, code }),
+  );
   return { text: `${formatAsker(asker)} is let in, and told so.` };
 }
 
-async function listOpenPairings(place: ChatCommandContext): Promise<CommandReply> {
-  const now = place.now();
-  const open = await place.store.access.listPairings({ now });
+async function listOpenPairings(context: ChatCommandContext): Promise<CommandReply> {
+  const now = context.now();
+  const open = await context.store.access.listPairings({ now });
   const rows = open.map(({ asker, platform, askedAt, expiresAt }) => {
     const good = `good for ${formatTimeUntil(expiresAt, now).replace("in ", "")} more`;
     return asker === undefined
@@ -58,12 +60,12 @@ async function listOpenPairings(place: ChatCommandContext): Promise<CommandReply
   return { text: [...rows, "", "`/pair approve CODE` lets in whoever gives you that code."].join("\n") };
 }
 
-function requireOwner(place: ChatCommandContext, verb: string): ChatCommandContext {
-  if (place.role !== "owner")
+function requireOwner(context: ChatCommandContext, verb: string): ChatCommandContext {
+  if (context.role !== "owner")
     throw new PostriderError("not_allowed", `Only the owner of this home may give /pair ${verb}.`);
-  if (verb === "list" && !isTerminal(place) && place.source.chatType !== "dm")
+  if (verb === "list" && !isTerminal(context) && context.source.chatType !== "dm")
     throw new PostriderError("not_allowed", "Others read along here. Ask that in a direct chat.");
-  return place;
+  return context;
 }
 
 function formatUsage({ role }: ChatCommandContext): string {

@@ -6,7 +6,7 @@ import { isRefused, type Refused, refuse } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import { formatTimeUntil } from "./relative-time.ts";
+import { formatTimeUntil } from "./command.ts";
 
 /** Without the letters and digits that people take for one another. 32 of them, so that no random byte is favoured. */
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";

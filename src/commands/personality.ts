@@ -17,38 +17,38 @@ export const personalityChatCommand: ChatCommand = {
   summary: "show or choose who the agent is in this chat",
   // A terminal gives the agent no instructions of its own.
   onlyIn: "messenger",
-  async run(place, args) {
-    const names = Object.keys(place.personalities);
-    const chosen = (await place.chat.findCurrent())?.conversation.settings.personality;
-    if (args === "") return { text: formatPersonality(place, chosen) };
+  async run(context, args) {
+    const names = Object.keys(context.personalities);
+    const chosen = (await context.chat.findCurrent())?.conversation.settings.personality;
+    if (args === "") return { text: formatPersonality(context, chosen) };
     if (NONE.includes(args.toLowerCase())) {
-      if (chosen !== undefined) await setPersonality(place, null);
+      if (chosen !== undefined) await setPersonality(context, null);
       return { text: "The agent is itself in this chat." };
     }
     const wanted = names.find((name) => name === args) ?? names.find((name) => isSameName(name, args));
     if (wanted === undefined) throw createUnknownError(args, names);
-    await setPersonality(place, wanted);
+    await setPersonality(context, wanted);
     return {
       text: `From the next message on, the agent is **${escapeMarkdown(wanted)}** in this chat, and in this chat only. \`/personality none\` goes back.`,
     };
   },
-  listChoices: async (place, args) => (args === "" ? listPersonalities(place) : []),
+  listChoices: async (context, args) => (args === "" ? listPersonalities(context) : []),
 };
 
 function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-async function setPersonality(place: ChatCommandContext, name: string | null): Promise<void> {
-  const { conversation } = await ensureCurrent(place);
-  const { store, who } = place;
+async function setPersonality(context: ChatCommandContext, name: string | null): Promise<void> {
+  const { conversation } = await ensureCurrent(context);
+  const { store, who } = context;
   const change = { personality: name };
   throwIfRefused(
     await store.conversations.changeConversationSettings({
       asker: who,
       conversation: conversation.number,
       change,
-      now: place.now(),
+      now: context.now(),
     }),
   );
 }

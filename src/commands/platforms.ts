@@ -10,19 +10,19 @@ export const platformsChatCommand: ChatCommand = {
   aliases: ["gateway"],
   summary: "messengers and their state, home channels, and the reset policy",
   isReadOnly: true,
-  async run(place) {
-    const { store, policy, zone } = place;
-    const connections = parseConnections(await store.runners.listLeases({ now: place.now() }));
-    const configured = place.configured?.platforms ?? [];
+  async run(context) {
+    const { store, policy, zone } = context;
+    const connections = parseConnections(await store.runners.listLeases({ now: context.now() }));
+    const configured = context.configured?.platforms ?? [];
     const others = configured.filter(({ platform }) => !connections.some((one) => one.platform === platform));
     const lines = [
-      ...connections.map((connection) => formatConnection(connection, place)),
+      ...connections.map((connection) => formatConnection(connection, context)),
       ...others.map(formatUnconnected),
     ];
     return {
       text: [
         ...(lines.length === 0 ? ["- No messenger is set up."] : lines),
-        ...(await findHomeChannels(place)).map(
+        ...(await findHomeChannels(context)).map(
           ({ platform, name, chatId, from }) =>
             `- home channel of ${platformTraits(platform).label}: ${escapeMarkdown(name)} (\`${chatId}\`), ${formatHomeOrigin({ from })}`,
         ),

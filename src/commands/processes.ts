@@ -9,9 +9,9 @@ import {
   type ChatCommandContext,
   type Choice,
   escapeMarkdown,
+  formatTimeUntil,
   shortenLine,
 } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 const MOST_LISTED = 20;
 /** Of a log, in a chat. */
@@ -24,20 +24,20 @@ export const processesChatCommand: ChatCommand = {
   aliases: ["ps"],
   parameters: "[log ID | kill ID]",
   summary: "what runs in the background for you, what it printed, and how to end it",
-  async run(place, args) {
+  async run(context, args) {
     const [, verb = "", id = ""] = /^(\S*)\s*(.*)$/s.exec(args.trim()) ?? [];
-    if (verb === "" || verb === "list") return formatList(place);
-    if (verb === "log") return { text: await formatLog(place, await findProcess(place, id)) };
-    if (verb === "kill") return { text: await kill(place, await findProcess(place, id)) };
+    if (verb === "" || verb === "list") return formatList(context);
+    if (verb === "log") return { text: await formatLog(context, await findProcess(context, id)) };
+    if (verb === "kill") return { text: await kill(context, await findProcess(context, id)) };
     throw new PostriderError(
       "invalid_input",
       "Write /processes for the list, /processes log ID for what one printed, or /processes kill ID to end it.",
     );
   },
-  async complete(place, begun) {
-    const all = (await findListed(place)).flatMap((process) => [
-      buildChoice(place, "log", process),
-      ...(isRunning(process) ? [buildChoice(place, "kill", process)] : []),
+  async complete(context, begun) {
+    const all = (await findListed(context)).flatMap((process) => [
+      buildChoice(context, "log", process),
+      ...(isRunning(process) ? [buildChoice(context, "kill", process)] : []),
     ]);
     return all.filter(({ line }) => line.includes(begun.trim()));
   },
@@ -56,12 +56,15 @@ export function formatRunningProcesses(count: number): string {
   return `${pluralize(count, "background process", "background processes")} ${count === 1 ? "runs" : "run"}`;
 }
 
-async function formatList(place: ChatCommandContext): Promise<{ text: string; choices?: readonly Choice[] }> {
-  const found = await findListed(place);
+async function formatList(
+  context: ChatCommandContext,
+): Promise<{ text: string; choices?: readonly Choice[] }> {
+  const found = await findListed(context);
   if (found.length === 0) return { text: "Nothing runs in the background here." };
-  const rows = await Promise.all(found.map((process) => formatRow(place, process)));
+  const rows = await Promise.all(found.map((process) => formatRow(context, process)));
   const running = found.filter(isRunning);
-  const choices = place.processes === undefined ? [] : running.map((one) => buildChoice(place, "kill", one));
+  const choices =
+    context.processes === undefined ? [] : running.map((one) => buildChoice(context, "kill", one));
   const more = "`/processes log ID` shows what one printed, `/processes kill ID` ends it.";
   return { text: `${rows.join("\n")}\n\n${more}`, ...(choices.length > 0 && { choices }) };
 }
@@ -75,14 +78,14 @@ function findListed({ store, who, now }: ChatCommandContext): Promise<readonly P
   });
 }
 
-async function formatRow(place: ChatCommandContext, process: Process): Promise<string> {
-  const { text } = await readProcessTail(place.store, process, LAST_LINE_CHARACTERS);
+async function formatRow(context: ChatCommandContext, process: Process): Promise<string> {
+  const { text } = await readProcessTail(context.store, process, LAST_LINE_CHARACTERS);
   const last = text
     .trimEnd()
     .slice(text.trimEnd().lastIndexOf("\n") + 1)
     .trim();
   const shown = last === "" ? "" : `, last: ${escapeMarkdown(shortenLine(last, 80))}`;
-  return `- \`${process.id}\` ${formatCommand(process.command, 60)}: ${formatState(place, process)}${shown}`;
+  return `- \`${process.id}\` ${formatCommand(process.command, 60)}: ${formatState(context, process)}${shown}`;
 }
 
 function formatState({ now }: Pick<ChatCommandContext, "now">, { status, begunAt }: Process): string {
@@ -97,9 +100,9 @@ function formatAgo(at: number, now: number): string {
   return words === "now" ? "just now" : words;
 }
 
-async function formatLog(place: ChatCommandContext, process: Process): Promise<string> {
-  const { text } = await readProcessTail(place.store, process, 4 * LOG_CHARACTERS);
-  const head = `${formatCommand(process.command)} (${process.id}): ${formatState(place, process)}`;
+async function formatLog(context: ChatCommandContext, process: Process): Promise<string> {
+  const { text } = await readProcessTail(context.store, process, 4 * LOG_CHARACTERS);
+  const head = `${formatCommand(process.command)} (${process.id}): ${formatState(context, process)}`;
   const said = text.trimEnd();
   if (said === "") return `${head}. It has printed nothing.`;
   const cut = said.slice(-LOG_CHARACTERS).replace(/^[\uDC00-\uDFFF]/, "");
@@ -107,28 +110,28 @@ async function formatLog(place: ChatCommandContext, process: Process): Promise<s
   return `${head}${isCut ? ", the last of what it printed" : ""}\n\n${fenceCode(cut)}`;
 }
 
-async function kill(place: ChatCommandContext, process: Process): Promise<string> {
+async function kill(context: ChatCommandContext, process: Process): Promise<string> {
   if (process.status.state === "ended")
-    return `${formatCommand(process.command)} (${process.id}) has ended already: it ${describeExit(process.status.exit)} ${formatAgo(process.status.at, place.now())}.`;
-  if (place.processes === undefined)
+    return `${formatCommand(process.command)} (${process.id}) has ended already: it ${describeExit(process.status.exit)} ${formatAgo(process.status.at, context.now())}.`;
+  if (context.processes === undefined)
     throw new PostriderError(
       "not_allowed",
       `It cannot be ended from here. On the machine itself: postrider processes kill ${process.id}`,
     );
-  const { status } = await place.processes.kill(process.id);
+  const { status } = await context.processes.kill(process.id);
   const how = status.state === "ended" ? `: it ${describeExit(status.exit)}` : "";
   return `Ended ${formatCommand(process.command)} (${process.id})${how}.`;
 }
 
 /** One that whoever asks may know of: by its id, or the beginning of one that is listed. */
-async function findProcess(place: ChatCommandContext, given: string): Promise<Process> {
+async function findProcess(context: ChatCommandContext, given: string): Promise<Process> {
   const name = given.trim().toLowerCase().replace(/^`|`$/g, "");
   if (name === "")
     throw new PostriderError("invalid_input", "Say which: /processes lists them with their ids.");
   const id = name.startsWith("proc_") ? name : `proc_${name}`;
   const found = isProcessId(id)
-    ? [await place.store.processes.getProcess({ asker: place.who, id })]
-    : (await findListed(place)).filter((process) => process.id.startsWith(id));
+    ? [await context.store.processes.getProcess({ asker: context.who, id })]
+    : (await findListed(context)).filter((process) => process.id.startsWith(id));
   const [process, ...more] = found;
   if (more.length > 0)
     throw new PostriderError(
@@ -146,10 +149,10 @@ function isRunning({ status }: Process): boolean {
   return status.state !== "ended";
 }
 
-function buildChoice(place: ChatCommandContext, verb: "log" | "kill", process: Process): Choice {
+function buildChoice(context: ChatCommandContext, verb: "log" | "kill", process: Process): Choice {
   return {
     line: `/processes ${verb} ${process.id}`,
     label: `${verb === "kill" ? "End" : "Show"} ${shortenLine(process.command, 40)}`,
-    about: `${process.id} · ${formatState(place, process)}`,
+    about: `${process.id} · ${formatState(context, process)}`,
   };
 }

@@ -6,14 +6,14 @@ export const queueChatCommand: ChatCommand = {
   parameters: "TEXT",
   summary: "say something for after this answer, without interrupting it",
   editorRefusal: "What you write while an answer is written waits for its turn here anyway.",
-  async run(place, args) {
+  async run(context, args) {
     if (args === "")
       throw new PostriderError(
         "invalid_input",
         "Write what to say next, such as /queue and then book the train.",
       );
-    const current = await place.chat.findCurrent();
-    const isBusy = current !== undefined && place.chat.isAnswering(current.session.id);
+    const current = await context.chat.findCurrent();
+    const isBusy = current !== undefined && context.chat.isAnswering(current.session.id);
     return {
       text: isBusy ? `Waits for its turn: “${escapeMarkdown(shortenLine(args, 60))}”` : "",
       say: args,

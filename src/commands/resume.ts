@@ -10,25 +10,23 @@ import {
   escapeMarkdown,
   formatResumeCommand,
   formatSessionName,
+  formatTimeUntil,
   requireCurrent,
   shortenLine,
 } from "./command.ts";
-import { checkMessageSeq, findNamedSession } from "./find-named-session.ts";
-import { leaveSession } from "./leave-session.ts";
-import { listNewestSessions } from "./newest-sessions.ts";
-import { formatTimeUntil } from "./relative-time.ts";
-import { switchSession } from "./switch-session.ts";
+import { checkMessageSeq, findNamedSession, listNewestSessions } from "./find-sessions.ts";
+import { leaveSession, switchSession } from "./switch-session.ts";
 
 export const resumeChatCommand: ChatCommand = {
   name: "resume",
   parameters: "[TITLE | HANDLE | HANDLE/MESSAGE]",
   summary: "go on in another session",
   editorRefusal: "A thread is one session here: open another from the list of your threads, or load it.",
-  async run(place, args) {
-    if (args === "") return { text: await formatSessionList(place) };
-    const { session, seq } = await findTarget(place, args);
+  async run(context, args) {
+    if (args === "") return { text: await formatSessionList(context) };
+    const { session, seq } = await findTarget(context, args);
     // After the policy: in a session that is due to end, "already there" would be true for no longer than a message.
-    const { conversation, session: current } = await place.chat.open();
+    const { conversation, session: current } = await context.chat.open();
     const around = seq === undefined ? {} : { around: { session: session.id, seq } };
     if (session.id === current.id) {
       return {
@@ -39,15 +37,15 @@ export const resumeChatCommand: ChatCommand = {
         ...around,
       };
     }
-    const left = await leaveSession(place, conversation.number, () =>
-      switchSession(place, conversation.number, session),
+    const left = await leaveSession(context, conversation.number, () =>
+      switchSession(context, conversation.number, session),
     );
     const count = pluralize(session.humanCount, "message of yours", "messages of yours");
     return { text: `Back in ${formatSessionName(session)}, with ${count}.${left}`, moved: true, ...around };
   },
-  listChoices: async (place, args) => (args === "" ? listResumeChoices(place, 100) : []),
-  complete: async (place, begun) => {
-    const all = await listResumeChoices(place, 50);
+  listChoices: async (context, args) => (args === "" ? listResumeChoices(context, 100) : []),
+  complete: async (context, begun) => {
+    const all = await listResumeChoices(context, 50);
     const wanted = begun.toLowerCase();
     return all.filter(({ line, label }) => `${line} ${label}`.toLowerCase().includes(wanted));
   },
@@ -55,28 +53,28 @@ export const resumeChatCommand: ChatCommand = {
 
 /** `k7f/12` is message 12 of session k7f; anything else names a session. */
 async function findTarget(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
   args: string,
 ): Promise<{ session: Session; seq?: number }> {
   const [, handle = "", seq = ""] = /^(\S+)\/(\d{1,8})$/.exec(args) ?? [];
-  const { session } = isHandle(handle) ? await matchSession(place.store, place.who, handle) : {};
+  const { session } = isHandle(handle) ? await matchSession(context.store, context.who, handle) : {};
   // A title may look like this, too.
-  if (session?.handle !== handle) return { session: await findNamedSession(place, args) };
+  if (session?.handle !== handle) return { session: await findNamedSession(context, args) };
   return { session, seq: checkMessageSeq(session, Number(seq)) };
 }
 
-async function listOthers(place: ChatCommandContext, limit: number): Promise<readonly ListedSession[]> {
-  const { session } = await requireCurrent(place);
-  return listNewestSessions(place, limit, ({ id }) => id !== session.id);
+async function listOthers(context: ChatCommandContext, limit: number): Promise<readonly ListedSession[]> {
+  const { session } = await requireCurrent(context);
+  return listNewestSessions(context, limit, ({ id }) => id !== session.id);
 }
 
-async function listResumeChoices(place: ChatCommandContext, limit: number): Promise<readonly Choice[]> {
-  return (await listOthers(place, limit)).map((item) => ({
+async function listResumeChoices(context: ChatCommandContext, limit: number): Promise<readonly Choice[]> {
+  return (await listOthers(context, limit)).map((item) => ({
     line: `/resume ${item.handle}`,
     label: item.title ?? (shortenLine(item.preview, 60) || item.handle),
     about: [
       item.handle,
-      formatTimeUntil(item.lastAt, place.now()),
+      formatTimeUntil(item.lastAt, context.now()),
       item.title === undefined ? "" : shortenLine(item.preview),
     ]
       .filter(Boolean)
@@ -85,13 +83,13 @@ async function listResumeChoices(place: ChatCommandContext, limit: number): Prom
 }
 
 /** The newest sessions but this one, each with the line that goes there. */
-export async function formatSessionList(place: ChatCommandContext): Promise<string> {
-  const items = await listOthers(place, 10);
+export async function formatSessionList(context: ChatCommandContext): Promise<string> {
+  const items = await listOthers(context, 10);
   if (items.length === 0) return "There are no other sessions yet. /new starts one.";
   const rows = items.map((item) => {
     const name = item.title === undefined ? "" : `**${escapeMarkdown(item.title)}** `;
     const preview = escapeMarkdown(shortenLine(item.preview));
-    return `- \`${formatResumeCommand(place, { handle: item.handle })}\` ${name}${preview} (${formatTimeUntil(item.lastAt, place.now())})`;
+    return `- \`${formatResumeCommand(context, { handle: item.handle })}\` ${name}${preview} (${formatTimeUntil(item.lastAt, context.now())})`;
   });
   return rows.join("\n");
 }

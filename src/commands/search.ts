@@ -6,9 +6,9 @@ import {
   type Choice,
   escapeMarkdown,
   formatResumeCommand,
+  formatTimeUntil,
   shortenLine,
 } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 export const searchChatCommand: ChatCommand = {
   name: "search",
@@ -16,33 +16,33 @@ export const searchChatCommand: ChatCommand = {
   parameters: "WORDS",
   summary: "find words in all your sessions, and jump there",
   isReadOnly: true,
-  async run(place, args) {
-    const hits = await find(place, args, 10);
-    const left = await place.store.messages.countUnindexed({ asker: place.who, text: args });
+  async run(context, args) {
+    const hits = await find(context, args, 10);
+    const left = await context.store.messages.countUnindexed({ asker: context.who, text: args });
     const rest = left === 0 ? "" : `\n\nOlder messages are still being indexed: ${left} were not searched.`;
     if (hits.length === 0)
       return { text: `Nothing was found for “${escapeMarkdown(shortenLine(args))}”.${rest}` };
     const rows = hits.map((hit) => {
       const where = hit.title === undefined ? "" : `**${escapeMarkdown(hit.title)}** `;
-      return `- \`${formatResumeCommand(place, hit)}\` ${where}${formatSnippet(hit.snippet)} (${formatTimeUntil(hit.at, place.now())})`;
+      return `- \`${formatResumeCommand(context, hit)}\` ${where}${formatSnippet(hit.snippet)} (${formatTimeUntil(hit.at, context.now())})`;
     });
     return { text: `${rows.join("\n")}${rest}` };
   },
-  async listChoices(place, args) {
-    return (await find(place, args, 50)).map(
+  async listChoices(context, args) {
+    return (await find(context, args, 50)).map(
       (hit): Choice => ({
-        line: formatResumeCommand(place, hit),
+        line: formatResumeCommand(context, hit),
         label: shortenLine(hit.snippet.replaceAll(HIT, "$1"), 70),
-        about: `${hit.title ?? hit.handle} · ${formatTimeUntil(hit.at, place.now())}`,
+        about: `${hit.title ?? hit.handle} · ${formatTimeUntil(hit.at, context.now())}`,
       }),
     );
   },
 };
 
-function find(place: ChatCommandContext, words: string, limit: number): Promise<readonly Hit[]> {
+function find(context: ChatCommandContext, words: string, limit: number): Promise<readonly Hit[]> {
   if (words === "")
     throw new PostriderError("invalid_input", "Write what to look for, such as /search holiday.");
-  return place.sessions.search(place.who, words, { limit });
+  return context.sessions.search(context.who, words, { limit });
 }
 
 /** What stands between the two marks of a hit; a mark that somebody wrote has no partner. */

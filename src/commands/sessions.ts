@@ -5,5 +5,5 @@ export const sessionsChatCommand: ChatCommand = {
   name: "sessions",
   summary: "list the newest sessions",
   isReadOnly: true,
-  run: async (place) => ({ text: await formatSessionList(place) }),
+  run: async (context) => ({ text: await formatSessionList(context) }),
 };

@@ -16,27 +16,30 @@ export const sethomeChatCommand: ChatCommand = {
   summary: "make this chat the home channel of its platform, or clear it",
   onlyIn: "messenger",
   ownerOnly: true,
-  async run(place, args) {
-    if (args === "clear") return clear(place);
+  async run(context, args) {
+    if (args === "clear") return clear(context);
     if (args !== "")
       throw new PostriderError(
         "invalid_input",
         "Write /sethome for this chat, or /sethome clear to forget what was set with it.",
       );
-    const { platform, chatId, chatName, userName } = place.source;
+    const { platform, chatId, chatName, userName } = context.source;
     const name = toDisplayText(chatName ?? userName ?? "") ?? chatId;
-    await place.store.conversations.setHomeChannel({ home: { platform, chatId, name }, now: place.now() });
+    await context.store.conversations.setHomeChannel({
+      home: { platform, chatId, name },
+      now: context.now(),
+    });
     return {
       text: `This chat, ${escapeMarkdown(name)} (\`${chatId}\`), is the home channel of ${platformTraits(platform).label} now: messages without another target are sent here. It counts before the configuration; /sethome clear takes it back.`,
     };
   },
 };
 
-async function clear(place: ChatCommandContext): Promise<CommandReply> {
-  const { platform } = place.source;
+async function clear(context: ChatCommandContext): Promise<CommandReply> {
+  const { platform } = context.source;
   const { label } = platformTraits(platform);
-  const wasSet = await place.store.conversations.removeHomeChannel({ platform });
-  const [home] = (await findHomeChannels(place)).filter((one) => one.platform === platform);
+  const wasSet = await context.store.conversations.removeHomeChannel({ platform });
+  const [home] = (await findHomeChannels(context)).filter((one) => one.platform === platform);
   const now =
     home === undefined
       ? `${label} has no home channel now.`

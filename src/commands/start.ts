@@ -9,12 +9,12 @@ export function buildStartChatCommand(available: ListAvailableCommands): ChatCom
     parameters: "[CODE]",
     summary: "say hello, and what can be done here",
     onlyIn: "messenger",
-    async run(place, args) {
-      if (args !== "") return linkByCode(place, args);
-      const { userName } = place.source;
+    async run(context, args) {
+      if (args !== "") return linkByCode(context, args);
+      const { userName } = context.source;
       const hello = userName === undefined ? "Hello." : `Hello, ${escapeMarkdown(userName)}.`;
       return {
-        text: `${hello} Say something, and ${escapeMarkdown(place.agent.name)} answers.\n\n${formatHelp(available(place))}`,
+        text: `${hello} Say something, and ${escapeMarkdown(context.agent.name)} answers.\n\n${formatHelp(available(context))}`,
       };
     },
   };

@@ -13,35 +13,35 @@ import {
   findHomeChannels,
   formatMessageCount,
   formatSessionName,
+  formatTimeUntil,
   isEditor,
   isTerminal,
   requireCurrent,
   shortenLine,
 } from "./command.ts";
 import { countRunningProcesses, formatRunningProcesses } from "./processes.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 export const statusChatCommand: ChatCommand = {
   name: "status",
   summary: "this session at a glance; changes nothing",
   isReadOnly: true,
-  async run(place) {
-    const { conversation, session } = await requireCurrent(place);
-    const ask = { asker: place.who, session: session.id };
+  async run(context) {
+    const { conversation, session } = await requireCurrent(context);
+    const ask = { asker: context.who, session: session.id };
     const [waiting, around] = [
-      await place.store.inbox.listPending(ask),
-      await place.store.sessions.getDiagnostics(ask),
+      await context.store.inbox.listPending(ask),
+      await context.store.sessions.getDiagnostics(ask),
     ];
-    const running = await countRunningProcesses(place, conversation.number);
+    const running = await countRunningProcesses(context, conversation.number);
     const when = (at: number): string =>
-      `${formatClockTime(at, place.zone)} (${formatTimeUntil(at, place.now())})`;
+      `${formatClockTime(at, context.zone)} (${formatTimeUntil(at, context.now())})`;
     const lines = [
       `- session ${formatSessionName(session)}, ${session.id}`,
       `- begun ${when(session.createdAt)}, last spoken ${when(session.lastAt)}`,
-      `- ${await formatMessageCount(place, session)}, ${pluralize(session.usage.totalTokens, "token")}`,
-      `- agent ${escapeMarkdown(place.agent.name)}, ${place.chat.isAnswering(session.id) ? "answering" : "idle"}`,
-      ...formatChosenSettings(place, conversation.settings),
-      ...(await formatHomeChannels(place)),
+      `- ${await formatMessageCount(context, session)}, ${pluralize(session.usage.totalTokens, "token")}`,
+      `- agent ${escapeMarkdown(context.agent.name)}, ${context.chat.isAnswering(session.id) ? "answering" : "idle"}`,
+      ...formatChosenSettings(context, conversation.settings),
+      ...(await formatHomeChannels(context)),
       ...formatUndelivered(around),
       ...(running === 0 ? [] : [`- ${formatRunningProcesses(running)} here; /processes lists what runs`]),
       ...waiting.map((message) => `- waiting: “${escapeMarkdown(shortenLine(getText(message), 60))}”`),
@@ -50,15 +50,15 @@ export const statusChatCommand: ChatCommand = {
   },
 };
 
-function formatChosenSettings(place: ChatCommandContext, settings: ConversationSettings): string[] {
+function formatChosenSettings(context: ChatCommandContext, settings: ConversationSettings): string[] {
   const { busy, model, personality } = settings;
-  const mode = busy ?? place.busy;
+  const mode = busy ?? context.busy;
   return [
     ...(model === undefined ? [] : [`- model ${escapeMarkdown(model)}, chosen for this chat`]),
     ...(personality === undefined
       ? []
       : [`- personality ${escapeMarkdown(personality)}, chosen for this chat`]),
-    ...(isTerminal(place) || isEditor(place)
+    ...(isTerminal(context) || isEditor(context)
       ? []
       : [
           `- while it answers: ${mode}${busy === undefined ? "" : ", chosen for this chat"} (${BUSY_WORDS[mode]})`,
@@ -67,9 +67,9 @@ function formatChosenSettings(place: ChatCommandContext, settings: ConversationS
 }
 
 /** For the owner, in a messenger. */
-async function formatHomeChannels(place: ChatCommandContext): Promise<string[]> {
-  const { platform, chatId } = place.source;
-  const homes = (await findHomeChannels(place)).filter((home) => home.platform === platform);
+async function formatHomeChannels(context: ChatCommandContext): Promise<string[]> {
+  const { platform, chatId } = context.source;
+  const homes = (await findHomeChannels(context)).filter((home) => home.platform === platform);
   return homes.map((home) => {
     const which = home.chatId === chatId ? "this chat" : `${escapeMarkdown(home.name)} (\`${home.chatId}\`)`;
     return `- home channel of ${platformTraits(platform).label}: ${which}, ${formatHomeOrigin(home)}`;

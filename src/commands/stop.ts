@@ -1,44 +1,44 @@
 import { PostriderError } from "../core/errors.ts";
 import { pluralize } from "../core/pluralize.ts";
 import { type ChatCommand, type ChatCommandContext, isTerminal } from "./command.ts";
-import { leaveSession } from "./leave-session.ts";
 import { countRunningProcesses, formatRunningProcesses } from "./processes.ts";
+import { leaveSession } from "./switch-session.ts";
 
 export const stopChatCommand: ChatCommand = {
   name: "stop",
   parameters: "[all]",
   summary: "stop the answer that is being written; all: what waits, too",
-  async run(place, args) {
+  async run(context, args) {
     if (args !== "" && args !== "all")
       throw new PostriderError(
         "invalid_input",
         "Write /stop for the answer, or /stop all for what waits as well.",
       );
-    const found = await place.chat.findCurrent();
+    const found = await context.chat.findCurrent();
     if (found === undefined) return { text: NOTHING };
     const { number } = found.conversation;
     if (args === "all") {
-      const left = (await leaveSession(place, number)).trim();
+      const left = (await leaveSession(context, number)).trim();
       const said = left === "" ? "Nothing is being answered, and nothing waits." : left;
-      return { text: `${said}${await formatStillRunning(place, number)}` };
+      return { text: `${said}${await formatStillRunning(context, number)}` };
     }
     // Counted before: the end of an answer takes up what comes next.
-    const waiting = await countPending(place, found.session.id, number);
+    const waiting = await countPending(context, found.session.id, number);
     // A terminal answers nothing but its own, though perhaps what was said in another.
-    const stopped = await place.chat.stop(isTerminal(place) ? undefined : number);
+    const stopped = await context.chat.stop(isTerminal(context) ? undefined : number);
     const rest =
       waiting === 0
         ? ""
         : ` ${pluralize(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}; /stop all drops ${waiting === 1 ? "it" : "them"}, too.`;
-    return { text: `${stopped ? "Stopped." : NOTHING}${rest}${await formatStillRunning(place, number)}` };
+    return { text: `${stopped ? "Stopped." : NOTHING}${rest}${await formatStillRunning(context, number)}` };
   },
 };
 
 const NOTHING = "Nothing is being answered.";
 
 /** What was started in the background goes on. */
-async function formatStillRunning(place: ChatCommandContext, conversation: number): Promise<string> {
-  const count = await countRunningProcesses(place, conversation);
+async function formatStillRunning(context: ChatCommandContext, conversation: number): Promise<string> {
+  const count = await countRunningProcesses(context, conversation);
   return count === 0
     ? ""
     : ` ${formatRunningProcesses(count)} on; /processes lists ${count === 1 ? "it" : "them"}.`;

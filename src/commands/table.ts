@@ -77,8 +77,8 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   platformsChatCommand,
   sethomeChatCommand,
   pairChatCommand,
-  buildStartChatCommand((place) => listAvailableCommands(place)),
-  buildHelpChatCommand((place) => listAvailableCommands(place)),
+  buildStartChatCommand((context) => listAvailableCommands(context)),
+  buildHelpChatCommand((context) => listAvailableCommands(context)),
   quitChatCommand,
 ];
 
@@ -98,9 +98,9 @@ export function listCommandsFor(
 
 /** The commands that may be given in this place. */
 export function listAvailableCommands(
-  place: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
+  context: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
 ): readonly ChatCommand[] {
-  return listCommandsFor(getCaller(place), place.customCommands);
+  return listCommandsFor(getCaller(context), context.customCommands);
 }
 
 export function getChatCommand(name: string): ChatCommand {
@@ -114,21 +114,21 @@ export function findChatCommand(name: string, custom: readonly ChatCommand[] = [
 
 /** The command of this name, if it may be given here. */
 export function getAllowedCommand(
-  place: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
+  context: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
   name: string,
 ): ChatCommand {
-  const command = findCommandByName(name, listAvailableCommands(place), place.customCommands);
-  const refused = findRefusal(command, getCaller(place));
+  const command = findCommandByName(name, listAvailableCommands(context), context.customCommands);
+  const refused = findRefusal(command, getCaller(context));
   if (refused !== undefined) throw new PostriderError("not_allowed", refused);
   return command;
 }
 
 export async function runChatCommand(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
   name: string,
   args: string,
 ): Promise<CommandReply> {
-  return getAllowedCommand(place, name).run(place, args);
+  return getAllowedCommand(context, name).run(context, args);
 }
 
 /** What was probably meant is one of the names that are offered. */
@@ -150,10 +150,10 @@ function findCommandByName(
   );
 }
 
-function getCaller(place: Pick<ChatCommandContext, "role" | "source">): CommandCaller {
+function getCaller(context: Pick<ChatCommandContext, "role" | "source">): CommandCaller {
   return {
-    role: place.role,
-    kind: isTerminal(place) ? "terminal" : isEditor(place) ? "editor" : "messenger",
+    role: context.role,
+    kind: isTerminal(context) ? "terminal" : isEditor(context) ? "editor" : "messenger",
   };
 }
 

@@ -6,9 +6,9 @@ export const undoChatCommand: ChatCommand = {
   name: "undo",
   aliases: ["rewind"],
   summary: "take back your last message and its answer",
-  async run(place) {
-    const { session } = await requireCurrent(place);
-    const { length, before, firstCut } = await place.sessions.undo(place.who, session.id);
+  async run(context) {
+    const { session } = await requireCurrent(context);
+    const { length, before, firstCut } = await context.sessions.undo(context.who, session.id);
     const what = firstCut === undefined ? "" : `: “${escapeMarkdown(shortenLine(getText(firstCut)))}”`;
     return {
       text: `Took back ${pluralize(before - length, "message")}${what}. /redo puts them back.`,

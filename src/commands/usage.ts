@@ -9,14 +9,14 @@ export const usageChatCommand: ChatCommand = {
   aliases: ["cost"],
   summary: "tokens and cost of this session",
   isReadOnly: true,
-  async run(place) {
-    const { conversation, session } = await requireCurrent(place);
+  async run(context) {
+    const { conversation, session } = await requireCurrent(context);
     const { usage: used } = session;
     if (used.totalTokens === 0 && used.costUsd === undefined) {
-      return { text: `No tokens have been counted yet (${await formatMessageCount(place, session)}).` };
+      return { text: `No tokens have been counted yet (${await formatMessageCount(context, session)}).` };
     }
     const entries =
-      (await place.store.sessions.listUsageEntries({ asker: place.who, session: session.id })) ?? [];
+      (await context.store.sessions.listUsageEntries({ asker: context.who, session: session.id })) ?? [];
     const purposes = sumByPurpose(entries).filter((one) => one.usage.totalTokens > 0);
     const parts = purposes.length < 2 ? [] : purposes;
     const columns = [used, ...parts.map((part) => part.usage)];
@@ -33,7 +33,7 @@ export const usageChatCommand: ChatCommand = {
       ["**total**", ...counts("totalTokens").map((total) => `**${total}**`)],
       ["cost", ...columns.map(formatCost)],
       ["last prompt", used.lastPromptTokens.toLocaleString("en-US")],
-      ...buildContextRow(place, conversation.settings.model, used.lastPromptTokens),
+      ...buildContextRow(context, conversation.settings.model, used.lastPromptTokens),
       ["model", used.model ?? "unknown"],
     ];
     return { text: formatTable(headings, rows) };

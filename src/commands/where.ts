@@ -1,25 +1,32 @@
 import { formatResetPolicy } from "../core/decision-labels.ts";
 import { nextReset } from "../core/reset-instants.ts";
 import { formatClockTime } from "../core/transcript.ts";
-import { type ChatCommand, type ChatCommandContext, formatSessionName, requireCurrent } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  formatSessionName,
+  formatTimeUntil,
+  requireCurrent,
+} from "./command.ts";
 
 export const whereChatCommand: ChatCommand = {
   name: "where",
   summary: "which session this is, by which key, and when it would start afresh",
   isReadOnly: true,
-  async run(place) {
-    const { conversation, session } = await requireCurrent(place);
-    const [decision] = await place.sessions.decisions(place.who, conversation.number);
+  async run(context) {
+    const { conversation, session } = await requireCurrent(context);
+    const [decision] = await context.sessions.decisions(context.who, conversation.number);
     const lines = [
       `- session ${formatSessionName(session)}, ${session.id}`,
       `- key \`${conversation.key}\``,
-      `- ${formatPolicy(place)}`,
-      `- ${formatNextReset(place, conversation.activeAt)}`,
+      `- ${formatPolicy(context)}`,
+      `- ${formatNextReset(context, conversation.activeAt)}`,
     ];
     if (decision !== undefined) {
       const why = decision.reason === undefined ? "" : ` (${decision.reason})`;
-      lines.push(`- last decision: ${decision.decision}${why}, ${formatClockTime(decision.at, place.zone)}`);
+      lines.push(
+        `- last decision: ${decision.decision}${why}, ${formatClockTime(decision.at, context.zone)}`,
+      );
     }
     return { text: lines.join("\n") };
   },

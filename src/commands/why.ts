@@ -18,10 +18,10 @@ export const whyChatCommand: ChatCommand = {
   name: "why",
   summary: "why this conversation is in this session, and who may see it",
   isReadOnly: true,
-  async run(place) {
-    const { conversation, session } = await requireCurrent(place);
-    const decisions = await place.sessions.decisions(place.who, conversation.number);
-    const { policy, zone } = place;
+  async run(context) {
+    const { conversation, session } = await requireCurrent(context);
+    const decisions = await context.sessions.decisions(context.who, conversation.number);
+    const { policy, zone } = context;
     return {
       text: [
         `This is ${formatSessionName(session)}. What led here, newest first:`,
@@ -30,9 +30,9 @@ export const whyChatCommand: ChatCommand = {
         "",
         "And besides:",
         "",
-        `- ${formatSharing(place, conversation)}`,
+        `- ${formatSharing(context, conversation)}`,
         `- ${policy.mode === "none" ? "it" : "it starts afresh"} ${formatResetPolicy(policy, zone)}`,
-        `- ${formatAudience(place, session)}`,
+        `- ${formatAudience(context, session)}`,
       ].join("\n"),
     };
   },

@@ -22,7 +22,7 @@ const inChat = (chatType: string, userId?: string, userIdAlt?: string) => ({
   chatId: "-100",
 });
 
-describe("who may speak", () => {
+describe("a sender with access", () => {
   it.each<[string, AccessRules, Parameters<typeof resolveRole>[1], boolean]>([
     ["nobody, unless told", rules({}), sender("7"), false],
     ["whom the platform's list names", rules({ allow: ["7"] }), sender("7"), true],
@@ -64,7 +64,7 @@ describe("who may speak", () => {
     [{ person: "owner", role: "owner" }, "owner"],
     [{ person: "p1", role: "member" }, "member"],
     [{ person: "p1" }, undefined],
-  ])("is whoever was let in, whatever the lists say: %j", (known, role) => {
+  ])("is a person with a stored role, regardless of the lists: %j", (known, role) => {
     expect(resolveRole(rules({ allow: ["8"] }), sender("7"), known)).toBe(role);
   });
 
@@ -73,8 +73,8 @@ describe("who may speak", () => {
   });
 });
 
-describe("a stranger", () => {
-  it("gets a code unless told otherwise, for the platform before everywhere", () => {
+describe("an unknown sender", () => {
+  it("gets a code by default, and the platform's setting overrides the general one", () => {
     expect(getStrangerPolicy(rules({}), "telegram")).toBe("pair");
     expect(getStrangerPolicy(rules({}, { strangers: "ignore" }), "telegram")).toBe("ignore");
     const both = rules({ strangers: "pair" }, { strangers: "ignore" });

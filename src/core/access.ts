@@ -1,17 +1,17 @@
 import type { PersonId } from "./owner.ts";
 import type { Source } from "./source.ts";
 
-/** What a person may do here. Whoever is neither may not speak. */
+/** A person without a role has no access. */
 export type AccessRole = "owner" | "member";
 
-/** An account that is known, and what its person was granted here by pairing or by being the owner. */
+/** A known account, its person, and the role that the person got by pairing or as the owner. */
 export interface AccountRole {
   readonly person: PersonId;
   readonly role?: AccessRole;
   readonly name?: string;
 }
 
-/** Names an account on a platform. */
+/** Identifies an account on a platform. */
 export interface AccountName {
   readonly platform: string;
   readonly userId?: string;
@@ -19,7 +19,7 @@ export interface AccountName {
   readonly name?: string;
 }
 
-/** A person with a role, as whoever looks after the home sees them. */
+/** A person with a role, for lists of who has access. */
 export interface Grant {
   readonly person: PersonId;
   readonly role: AccessRole;
@@ -32,9 +32,9 @@ export interface Grant {
 export interface Pairing {
   readonly number: number;
   readonly platform: string;
-  /** Who has asked to be let in; for a code that links an account to a person, nobody yet. */
+  /** The sender who requested access. Absent for a code that links an account to a person. */
   readonly asker?: Source;
-  /** Whom the account that gives the code will belong to. */
+  /** The person that the account which sends the code will be linked to. */
   readonly person?: PersonId;
   readonly salt: string;
   readonly hash: string;
@@ -49,9 +49,9 @@ export interface PairingRequest {
   readonly salt: string;
   readonly hash: string;
   readonly expiresAt: number;
-  /** One request per account in this time, */
+  /** The minimum time between two requests of one account. Ignored for codes that link an account. */
   readonly everyMs: number;
-  /** and this many kept per platform: the oldest makes room for the next. Neither counts for codes that link. */
+  /** The maximum number of open codes for each platform; the oldest is dropped. Ignored for codes that link an account. */
   readonly maxPending: number;
   readonly now: number;
 }
@@ -62,7 +62,7 @@ export type PairingRequestResult =
 
 /** Guesses are counted before they are compared. */
 export interface GuessAttempt {
-  /** Who guesses: one approving side, or one account, whose name ends in `platform:id`. */
+  /** The counter to use: one for each place that approves codes, or one for each account, ending in `platform:id`. */
   readonly name: string;
   readonly maxGuesses: number;
   readonly lockMs: number;
@@ -71,25 +71,24 @@ export interface GuessAttempt {
 
 export type GuessResult = { readonly allowed: true } | { readonly allowed: false; readonly until: number };
 
-/** Who may speak, as configured. */
+/** The configured access rules. */
 export interface AccessRules {
   readonly everywhere: AccessRule;
   readonly platforms: Readonly<Record<string, AccessRule>>;
 }
 
 export interface AccessRule {
-  /** Anyone may. */
+  /** Everybody has access. */
   readonly allowAll?: boolean;
-  /** Ids that may; one with an @ is also known by what stands before it. */
+  /** Ids with access. A sender's id that contains an @ also matches by the part before it. */
   readonly allow?: readonly string[];
-  /** What a stranger in a direct chat gets: a code to be let in with, or silence. Default pair. */
+  /** The reply to an unknown sender in a direct chat: a pairing code or nothing. Default `pair`. */
   readonly strangers?: "pair" | "ignore";
 }
 
 /**
- * The sender's role here. Every yes counts: being the owner or paired, a list, or a door that stands open, on the platform
- * or everywhere. Whoever has no id has no role; but what is posted in a channel without a name is the channel's own word,
- * since only those who run it can post there.
+ * The sender's role: the stored one, or `member` if a rule of the platform or a general rule allows the sender. A sender
+ * without an id has no role, except in channels: only their admins can post anonymously, so the channel's id counts.
  */
 export function resolveRole(
   rules: AccessRules,
@@ -115,7 +114,7 @@ function getLocalPart(id: string): string {
   return at > 0 ? id.slice(0, at) : id;
 }
 
-/** The account that speaks. */
+/** The account of the sender. */
 export function getSenderAccount(source: Source): AccountName {
   return {
     platform: source.platform,

@@ -1,57 +1,57 @@
 import type { PersonId } from "./owner.ts";
 import type { Source } from "./source.ts";
 
-/** What an agent wants to do and may not without being told so. */
+/** An action that an agent may run only after a person allowed it. */
 export interface ApprovalRequest {
-  /** What would be done, in words a person understands. */
+  /** The action in one sentence for the person. */
   readonly title: string;
-  /** The whole of it: the command, the file. */
+  /** The complete command or file path. */
   readonly detail?: string;
-  /** What `session` and `always` allow, and `never` refuses, from then on. */
+  /** The pattern that a stored answer applies to: `session` and `always` allow it, `never` denies it. */
   readonly pattern?: string;
-  /** The real path of the folder in which `session` and `always` allow the pattern; absent for what has no folder. */
+  /** The real path of the folder in which `session` and `always` allow the pattern. Absent if no folder is involved. */
   readonly folder?: string;
-  /** A yes holds this once, because nobody can know where it would run the next time. */
+  /** A yes cannot be stored, because the next call may run in another folder. */
   readonly onlyOnce?: true;
 }
 
-/** Whether a yes to this can hold for more than this once. */
+/** Whether a yes can be stored as a rule. */
 export function canBeKept({ pattern, onlyOnce }: ApprovalRequest): boolean {
   return pattern !== undefined && onlyOnce !== true;
 }
 
-/** `never` is a no to everything of its pattern from now on. */
+/** `never` also denies all later requests with the same pattern. */
 export type ApprovalAnswer = "once" | "session" | "always" | "deny" | "never";
 
-/** What an agent hears: `expired` when nobody answered in time, `unasked` where there is nobody to ask. Both are a no. */
+/** The agent's result: `expired` if nobody answered in time, `unasked` if there is nobody to ask. Both deny the action. */
 export type ApprovalOutcome = ApprovalAnswer | "expired" | "unasked";
 
 export function isYes(outcome: ApprovalOutcome): boolean {
   return outcome === "once" || outcome === "session" || outcome === "always";
 }
 
-/** A question that is a row: it survives a restart, and is answered once. */
+/** A stored approval request. It survives a restart and is answered once. */
 export interface Approval {
   readonly number: number;
   readonly session: string;
   readonly conversation: number;
-  /** Who may answer. */
+  /** The approver. */
   readonly person: PersonId;
   readonly target: Source;
   readonly request: ApprovalRequest;
   readonly askedAt: number;
   readonly deadline: number;
-  /** `expired` counts as denied. */
+  /** `expired` denies the action. */
   readonly answer?: ApprovalAnswer | "expired";
   readonly answeredAt?: number;
-  /** It stands in the chat, or is on its way there. */
+  /** A delivery with this request was stored. */
   readonly isPosted?: true;
 }
 
-/** What a person has said once for all of a pattern: in one session, or everywhere. A never holds in every folder. */
+/** A stored answer for a pattern, for one session or for all. `never` applies to every folder. */
 export interface ApprovalRule {
   readonly pattern: string;
-  /** It is allowed in this folder only. */
+  /** The only folder in which it is allowed. */
   readonly folder?: string;
   readonly kind: "allowed" | "never";
   readonly session?: string;

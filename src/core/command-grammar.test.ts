@@ -21,19 +21,19 @@ describe("a line", () => {
   });
 
   it.each(["/etc/hosts", "/etc/hosts is gone", " /undo", "//undo", "hello /new", "", "/undo.", "\n/undo"])(
-    "%j is something said",
+    "%j is a message",
     (line) => {
       expect(parseCommand(line)).toBeUndefined();
     },
   );
 
-  it("that looks like a command can be said with its slash doubled, and nothing else loses one", () => {
+  it("that looks like a command is a message with its slash doubled, and no other text loses a slash", () => {
     expect(unescapeSlash("//undo it")).toBe("/undo it");
     for (const line of ["/etc/hosts", "//etc/hosts", "///undo", "hello //undo", "//"])
       expect(unescapeSlash(line)).toBe(line === "//" ? "/" : line);
   });
 
-  it("is read without failing, whatever it is, and a command comes back as it was written", () => {
+  it("is parsed without errors for any text, and a command is returned as it was written", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -53,7 +53,7 @@ describe("a line", () => {
     );
   });
 
-  it("is read in no time, however long", () => {
+  it("is parsed quickly at any length", () => {
     const long = `/title ${" x".repeat(500_000)} `;
     expect(parseCommand(long)?.args).toHaveLength(999_999);
     expect(parseCommand(`/${"a".repeat(1_000_000)}.`)).toBeUndefined();
@@ -63,7 +63,7 @@ describe("a line", () => {
 describe("a command", () => {
   const table = [{ name: "new", aliases: ["reset"] }, { name: "undo" }];
 
-  it("is found by its name or another name of it, and by nothing else", () => {
+  it("is found by its name or an alias, and by nothing else", () => {
     expect(findCommand(table, "new")).toBe(table[0]);
     expect(findCommand(table, "reset")).toBe(table[0]);
     expect(findCommand(table, "undo")).toBe(table[1]);
@@ -71,7 +71,7 @@ describe("a command", () => {
   });
 });
 
-describe("the name that was probably meant", () => {
+describe("the suggestion for a mistyped name", () => {
   const names = ["new", "resume", "retry", "redo", "search", "sessions", "status", "stop"];
 
   it.each([
@@ -91,7 +91,7 @@ describe("the name that was probably meant", () => {
     expect(findNearestName(names, typed)).toBeUndefined();
   });
 
-  it("is one of the names, or none, whatever was typed", () => {
+  it("is one of the names, or none, for any input", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (typed) => {
         const near = findNearestName(names, typed);
@@ -100,7 +100,7 @@ describe("the name that was probably meant", () => {
     );
   });
 
-  it("is found for every slip of one letter in a name that resembles no other", () => {
+  it("is found for every typing error of one letter in a unique name", () => {
     const letter = fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz");
     fc.assert(
       fc.property(fc.nat(5), letter, (at, other) => {

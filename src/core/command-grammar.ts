@@ -1,26 +1,23 @@
-/** What a person typed after the slash. */
+/** A command that a person typed. */
 export interface CommandLine {
-  /** Lower-case, without the slash and without the bot it was addressed to. */
+  /** Lower-case, without the slash and without an `@bot` suffix. */
   readonly name: string;
   readonly args: string;
 }
 
-/**
- * `/resume holiday plans` is a command; anything else is something said, also a path such as `/etc/hosts`, and a word that
- * is longer than any name.
- */
+/** Parses `/resume holiday plans`. Other text is a message: also a path such as `/etc/hosts`, or an overlong word. */
 export function parseCommand(text: string): CommandLine | undefined {
   const match = /^\/([\p{L}\p{N}_-]{0,64})(?:@\w+)?(?:\s+([\s\S]*))?$/u.exec(text.trimEnd());
   if (match === null) return undefined;
   return { name: (match[1] ?? "").toLowerCase(), args: (match[2] ?? "").trim() };
 }
 
-/** What is said by a line that is no command: `//undo` says `/undo`, since many programs cut a space before it. */
+/** Turns `//undo` into the message `/undo`. A leading space would not work: many clients remove it. */
 export function unescapeSlash(text: string): string {
   return text.startsWith("//") && parseCommand(text.slice(1)) !== undefined ? text.slice(1) : text;
 }
 
-/** What a table of commands must tell about each for it to be found. */
+/** The fields of a command that `findCommand` needs. */
 export interface NamedCommand {
   readonly name: string;
   readonly aliases?: readonly string[];
@@ -33,14 +30,14 @@ export function findCommand<Command extends NamedCommand>(
   return table.find((command) => command.name === name || command.aliases?.includes(name));
 }
 
-/** The name that was probably meant: the only one that begins so, or one that differs by a single slip. */
+/** The only name that starts with the typed text, or else one that differs by a single typing error. */
 export function findNearestName(names: readonly string[], typed: string): string | undefined {
   if (typed === "") return undefined;
-  const begun = names.filter((name) => name.startsWith(typed));
-  return begun.length === 1 ? begun[0] : names.find((name) => isTypo(typed, name));
+  const matches = names.filter((name) => name.startsWith(typed));
+  return matches.length === 1 ? matches[0] : names.find((name) => isTypo(typed, name));
 }
 
-/** One letter more, less, other, or two swapped. */
+/** One letter is added, missing or replaced, or two are swapped. */
 function isTypo(typed: string, name: string): boolean {
   let from = 0;
   while (from < typed.length && typed[from] === name[from]) from += 1;

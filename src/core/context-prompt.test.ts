@@ -35,8 +35,8 @@ const group: SourceInput = {
   threadId: 17585,
 };
 
-describe("what the model is told about where it is", () => {
-  it("is all of this, in this order", () => {
+describe("the context prompt", () => {
+  it("contains all sections in this order", () => {
     expect(contextPrompt(context(group, config))).toBe(
       [
         "## Current Session Context",
@@ -54,7 +54,7 @@ describe("what the model is told about where it is", () => {
     );
   });
 
-  it("leaves out what is not known", () => {
+  it("omits unknown values", () => {
     const prompt = contextPrompt(context({ platform: "telegram", chatId: 7 }));
     expect(prompt).toMatch(
       /\*\*Source:\*\* Telegram \(DM with user\)\n\n\*\*Connected Platforms:\*\* local \(files on this machine\)$/,
@@ -64,19 +64,19 @@ describe("what the model is told about where it is", () => {
     }
   });
 
-  it("names the sender by id when there is no name", () => {
+  it("contains the sender's id if there is no name", () => {
     expect(contextPrompt(context({ platform: "telegram", chatId: 7, userId: 456 }))).toContain(
       "**User ID:** 456",
     );
   });
 
-  it("says on the terminal that it is this machine", () => {
+  it("describes the terminal as this machine", () => {
     const prompt = contextPrompt(buildSessionContext(localSource(), config));
     expect(prompt).toContain("**Source:** Local (the machine on which you run)");
     expect(prompt).not.toContain("local: Connected");
   });
 
-  it("says of an editor that it is on this machine, and not which session it is", () => {
+  it("describes an editor as on this machine, without its session", () => {
     const prompt = contextPrompt(context({ platform: "acp", chatId: "s_secret" }));
     expect(prompt).toContain("**Source:** Editor (on the machine on which you run)\n");
     expect(prompt).not.toContain("s_secret");
@@ -85,31 +85,31 @@ describe("what the model is told about where it is", () => {
   it.each([
     ["telegram", context(group, config)],
     ["local", buildSessionContext(localSource(), config)],
-  ])("offers on %s no target to send to and nothing on a schedule", (_, from) => {
+  ])("offers neither send targets nor schedules on %s", (_, from) => {
     expect(contextPrompt(from)).not.toMatch(/deliver|schedul|origin|chat_id|jobs\/output/i);
   });
 
   it.each([
     ["slack", /history.*pins.*channels.*users/s],
     ["discord", /history.*pins.*roles.*members/s],
-  ])("says on %s what cannot be done there, before the platforms", (platform, limits) => {
+  ])("contains the limits of %s, before the platforms", (platform, limits) => {
     const prompt = contextPrompt(context({ platform, chatId: "C1", chatType: "group" }));
     expect(prompt).toMatch(limits);
     expect(prompt).toContain("never promise");
     expect(prompt.indexOf("never promise")).toBeLessThan(prompt.indexOf("Connected Platforms"));
   });
 
-  it.each(["telegram", "matrix", "constructor"])("has no such note on %s", (platform) => {
+  it.each(["telegram", "matrix", "constructor"])("contains no limits of %s", (platform) => {
     expect(contextPrompt(context({ platform, chatId: "1" }))).not.toContain("never promise");
   });
 
-  it("names nobody in a conversation that several people share", () => {
+  it("contains no sender in a shared conversation", () => {
     const prompt = contextPrompt(context(group, { platforms: [], scope: { groupsPerUser: false } }));
     expect(prompt).toContain("several people share this conversation");
     expect(prompt).not.toContain("alice");
   });
 
-  it("never holds the session's key or id", () => {
+  it("never contains the session's key or id", () => {
     const entry = { key: "agent:main:telegram:dm:7", sessionId: "s_secret", createdAt: 1, updatedAt: 2 };
     const prompt = contextPrompt(
       buildSessionContext(source({ platform: "telegram", chatId: 7 }), config, entry),
@@ -117,7 +117,7 @@ describe("what the model is told about where it is", () => {
     expect(prompt).not.toMatch(/agent:main|s_secret/);
   });
 
-  it("has the same lines whatever people call themselves", () => {
+  it("has the same lines for all names of people", () => {
     const lines = contextPrompt(context(group, config)).split("\n").length;
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 30 }), (text) => {
@@ -128,7 +128,7 @@ describe("what the model is told about where it is", () => {
   });
 });
 
-describe("what the model is told with redaction", () => {
+describe("the context prompt with redaction", () => {
   it("hides ids and the thread, keeps names", () => {
     const prompt = contextPrompt(context(group, config), ON);
     expect(prompt).toContain(
@@ -139,14 +139,14 @@ describe("what the model is told with redaction", () => {
     expect(prompt).toContain("masked");
   });
 
-  it("says that IDs are masked only where one is shown", () => {
+  it("mentions masked IDs only if one is shown", () => {
     const named = { platform: "telegram", chatId: 7, userId: 8, userName: "alice" };
     expect(contextPrompt(context(named), ON)).not.toContain("masked");
     expect(contextPrompt(context({ ...named, userName: "+15551234567" }), ON)).toContain("masked");
     expect(contextPrompt(context(named, config), ON)).toContain("masked");
   });
 
-  it("shows hashes where there is no name", () => {
+  it("shows hashes if there is no name", () => {
     const unnamed = contextPrompt(
       context({ platform: "signal", chatId: "group:99999", chatType: "group", userId: "user-123" }),
       ON,
@@ -180,28 +180,28 @@ describe("what the model is told with redaction", () => {
     expect(discord).not.toMatch(/alice|Dev Chat|Releases|Home base|99999/);
   });
 
-  it("takes the privacy setting straight from the configuration", () => {
+  it("uses the privacy setting of the configuration", () => {
     const from = { ...config, ...ON };
     expect(contextPrompt(context(group, from), from)).toBe(contextPrompt(context(group, config), ON));
   });
 });
 
 describe("notes to the model", () => {
-  it.each(["idle", "daily"] as const)("say after a reset (%s) that the conversation is fresh", (reason) => {
+  it.each(["idle", "daily"] as const)("report after a reset (%s) that the conversation is new", (reason) => {
     expect(resetNote(reason)).toMatch(/fresh conversation without any of its context/);
   });
 
-  it("give each reason for a reset its own words", () => {
+  it("differ for each reason of a reset", () => {
     expect(resetNote("idle")).toContain("no activity");
     expect(resetNote("daily")).toContain("every day");
   });
 
-  it("ask for a short introduction at the very first message", () => {
+  it("ask for a short introduction at the first message", () => {
     expect(firstMessageNote()).toMatch(/introducing yourself in one or two sentences.*\/help/);
   });
 });
 
-describe("what a person is told after a reset", () => {
+describe("the notice to the person after a reset", () => {
   it.each([
     [1440, "24h"],
     [90, "1h 30m"],
@@ -214,13 +214,13 @@ describe("what a person is told after a reset", () => {
     expect(notice).toContain(`(inactive for ${words})`);
   });
 
-  it("says the hour of the daily schedule", () => {
+  it("contains the hour of the daily schedule", () => {
     expect(resetNotice({ reason: "daily", idleMinutes: 1440, atHour: 4, handle: "k7f" })).toBe(
       "This conversation starts fresh (daily schedule at 4:00).\nNothing was deleted. To go on where you left off:\n/resume k7f",
     );
   });
 
-  it("ends with the exact line to get back", () => {
+  it("ends with the exact command to go back", () => {
     for (const reason of ["idle", "daily"] as const) {
       const notice = resetNotice({ reason, idleMinutes: 30, atHour: 0, handle: "q2m" });
       expect(notice.split("\n").at(-1)).toBe("/resume q2m");

@@ -3,10 +3,7 @@ import { type Privacy, redactHome, redactSource } from "./redaction.ts";
 import type { HomeChannel, SessionContext } from "./session-context.ts";
 import { describeSource, type Source } from "./source.ts";
 
-/**
- * Tells the model where it speaks and with whom. It never contains the session's key or id, and it changes only with
- * the chat, so that providers can cache it.
- */
+/** Describes the chat to the model. Never contains the session's key or id; changes only with the chat, for caching. */
 export function contextPrompt(context: SessionContext, privacy: Privacy = {}): string {
   const source = redactSource(context.source, privacy);
   const homes = context.homeChannels.map((home) => redactHome(home, source.platform, privacy));
@@ -30,7 +27,7 @@ export function contextPrompt(context: SessionContext, privacy: Privacy = {}): s
     .join("\n\n");
 }
 
-/** Said where people expect more of a bot than its platform lets it do. */
+/** Limits of platforms on which people expect a bot to do more than it can. */
 const PLATFORM_NOTES: ReadonlyMap<string, string> = new Map([
   [
     "slack",
@@ -46,7 +43,7 @@ const PLATFORM_NOTES: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** Places on this machine. The chat of an editor is the session's id, which must not be told. */
+/** Sources on this machine. An editor's chat id is the session id, which the model must not see. */
 const OWN_SOURCES: ReadonlyMap<string, string> = new Map([
   ["local", "**Source:** Local (the machine on which you run)"],
   [EDITOR_PLATFORM, "**Source:** Editor (on the machine on which you run)"],
@@ -60,7 +57,7 @@ function whereLines(source: Source, shared: boolean): readonly string[] {
   const lines = [OWN_SOURCES.get(source.platform) ?? sourceLine(source)];
   if (source.chatTopic !== undefined) lines.push(`**Channel Topic:** ${source.chatTopic}`);
   if (shared) {
-    // Naming whoever spoke last would be wrong for everyone else, and would change the prompt at every turn.
+    // The last speaker's name would be wrong for everybody else and would change the prompt every turn.
     lines.push("**Users:** several people share this conversation; do not take them for one person");
   } else if (source.userName !== undefined) lines.push(`**User:** ${source.userName}`);
   else if (source.userId !== undefined) lines.push(`**User ID:** ${source.userId}`);
@@ -72,7 +69,7 @@ function connectedLine(platforms: readonly string[]): string {
   return `**Connected Platforms:** ${["local (files on this machine)", ...others].join(", ")}`;
 }
 
-/** No tool sends to another chat, so the list must not read like an offer. */
+/** No tool sends to other chats, so the text says that the model cannot. */
 function homeLines(homes: readonly HomeChannel[]): string | undefined {
   if (homes.length === 0) return undefined;
   const bullets = homes.map(({ platform, name, chatId }) => `- ${platform}: ${name} (ID: ${chatId})`);

@@ -4,35 +4,35 @@ import type { ResetInstants, ResetReason } from "./reset-policy.ts";
 import type { NewSession, Session } from "./session.ts";
 import type { Source } from "./source.ts";
 
-/** A row per identity; points to the session that is current there. */
+/** The conversation of one identity. It points to its current session. */
 export interface Conversation {
   readonly number: number;
   readonly key: string;
   readonly person?: PersonId;
-  /** The rules it was created under; later changes of the settings do not move it. */
+  /** The scope rules at its creation. Later changes of the settings do not affect it. */
   readonly scope: ScopeRules;
   readonly session: string;
-  /** The one instant that decides about a reset. */
+  /** The time of the last activity. Resets depend on it alone. */
   readonly activeAt: number;
   readonly settings: ConversationSettings;
 }
 
-/** What becomes of a message that arrives while a turn runs. */
+/** How a message that arrives during a turn is handled. */
 export type BusyMode = "interrupt" | "queue" | "collect";
 
 export const BUSY_MODES: readonly BusyMode[] = ["interrupt", "queue", "collect"];
 
-/** How long a model thinks before it answers. */
+/** The reasoning effort of the model. */
 export type Reasoning = "none" | "low" | "medium" | "high";
 
 export const REASONING: readonly Reasoning[] = ["none", "low", "medium", "high"];
 
-/** What becomes of an agent's question whether it may: the person is asked, or it is answered for them. */
+/** How approval requests are answered: by the person, or automatically. */
 export type ApprovalMode = "ask" | "allow" | "deny";
 
 export const APPROVAL_MODES: readonly ApprovalMode[] = ["ask", "allow", "deny"];
 
-/** What people chose for one conversation; what is absent is as configured. */
+/** Settings that people chose for one conversation. An absent field uses the configuration. */
 export interface ConversationSettings {
   readonly busy?: BusyMode;
   readonly model?: string;
@@ -41,19 +41,19 @@ export interface ConversationSettings {
   readonly approvals?: ApprovalMode;
 }
 
-/** `undefined` leaves, `null` clears. */
+/** `undefined` keeps a field, `null` clears it. */
 export type SettingsChange = {
   readonly [Name in keyof ConversationSettings]?: ConversationSettings[Name] | null;
 };
 
-/** A conversation that has been silent for long, and where it takes place. */
+/** An idle conversation, with the fields that select its reset policy. */
 export interface IdleConversation {
   readonly conversation: Conversation;
   readonly platform: string;
   readonly chatType: string;
 }
 
-/** Ends what has expired. The next message there starts afresh, for this reason. */
+/** Expires a conversation. Its next message starts a new session, with the stored reason. */
 export interface Expire {
   readonly conversation: number;
   readonly reset: ResetInstants;
@@ -69,7 +69,7 @@ export type Expired =
     }
   | { readonly expired: false };
 
-/** Why a conversation starts afresh; kept with it until the model and the person have been told. */
+/** A reset of a conversation, stored until the model and the person were notified. */
 export interface FreshStart {
   readonly reason: ResetReason;
   readonly hadActivity: boolean;
@@ -78,15 +78,15 @@ export interface FreshStart {
   readonly noticeDue: boolean;
 }
 
-/** How a source finds its conversation, and what to do when there is none or it is stale. */
+/** Input to find the conversation of a source, or to start a session if there is none or it is stale. */
 export interface Routing {
   readonly source: Source;
   readonly profile: string;
   readonly scope: ScopeRules;
-  /** Whom the account belongs to, when configuration says so; else the store knows or makes one. */
+  /** The account's person, if it is configured. Otherwise the store finds or creates one. */
   readonly person?: PersonId;
   readonly reset: ResetInstants;
-  /** Whether the person is told when the policy starts afresh. Default true. */
+  /** Whether the person is notified about an automatic reset. Default true. */
   readonly notify?: boolean;
   /** Used only when a new session is needed. */
   readonly newSession: NewSession;
@@ -94,7 +94,7 @@ export interface Routing {
 }
 
 export interface Open extends Routing {
-  /** Start a new session whatever the policy says. */
+  /** Starts a new session regardless of the policy. */
   readonly fresh?: boolean;
 }
 
@@ -103,11 +103,11 @@ export interface Opened {
   readonly conversation: Conversation;
   readonly created: boolean;
   readonly fresh?: FreshStart;
-  /** The settings have changed since this conversation began: it keeps the rules it was created under. */
+  /** The scope settings changed since the conversation was created. It keeps its old rules. */
   readonly usesOldScope: boolean;
 }
 
-/** One stored answer to "why did this conversation start afresh, or not?". */
+/** A stored decision about the session of a conversation, with its reason. */
 export interface PolicyDecision {
   readonly at: number;
   readonly decision: "created" | "reset" | "expired" | "kept_busy" | "new" | "switched" | "merged";

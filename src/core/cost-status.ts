@@ -4,14 +4,14 @@
  */
 export type CostStatus = "actual" | "estimated" | "partial" | "unknown";
 
-/** Usage as far as its cost is concerned. `status` may be a text that another program stored. */
+/** The fields of usage that determine its cost status. An import may bring any text as `status`. */
 export interface CostPart {
   readonly tokens: number;
   readonly costUsd?: number | undefined;
   readonly status?: string | undefined;
 }
 
-/** The status of two parts together. It never claims more than is known about each of them. */
+/** The status of the sum of two parts: never better than the weaker one. */
 export function joinCostStatus(one: CostPart, other: CostPart): string {
   if (isNothing(other)) return (isNothing(one) && other.status) || one.status || "unknown";
   if (isNothing(one)) return other.status || knownStatus(other);
@@ -25,7 +25,7 @@ function isNothing({ tokens, costUsd }: CostPart): boolean {
   return tokens === 0 && costUsd === undefined;
 }
 
-/** A cost that nobody vouches for is an estimate; a status without a cost says nothing. */
+/** A cost without a known status is an estimate. A status without a cost is ignored. */
 function knownStatus({ costUsd, status }: CostPart): CostStatus {
   if (costUsd === undefined) return "unknown";
   if (status === "actual" || status === "partial") return status;

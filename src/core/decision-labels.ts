@@ -1,7 +1,7 @@
 import type { PolicyDecision } from "./conversation.ts";
 import type { ResetPolicy, ResetReason } from "./reset-policy.ts";
 
-/** A policy in words, to stand after "starts afresh". */
+/** Describes a policy. The result follows "starts afresh" in a sentence. */
 export function formatResetPolicy({ mode, idleMinutes, atHour }: ResetPolicy, zone?: string): string {
   const idle = `after ${idleMinutes} ${idleMinutes === 1 ? "minute" : "minutes"} of silence`;
   const daily = `daily at ${String(atHour).padStart(2, "0")}:00${zone === undefined ? "" : ` (${zone})`}`;
@@ -16,8 +16,8 @@ export const RESET_REASON_LABELS: Readonly<Record<ResetReason, string>> = {
 export const DECISION_LABELS: Readonly<Record<PolicyDecision["decision"], string>> = {
   created: "began",
   reset: "started afresh",
-  expired: "went silent, and starts afresh with the next message",
-  kept_busy: "should have started afresh, but was kept",
+  expired: "expired, and starts afresh with the next message",
+  kept_busy: "should have started afresh, but was busy",
   new: "a new session was asked for",
   switched: "went to another session",
   merged: "was merged with another",

@@ -3,26 +3,26 @@ import type { ProcessReport } from "./process.ts";
 import type { Source } from "./source.ts";
 import type { Blob } from "./turn.ts";
 
-/** One outbound part on its way to one target. Stored before the platform is called. */
+/** One outbound message to one target. Stored before the platform is called. */
 export interface NewDelivery {
   readonly target: Source;
   readonly parts: readonly Part[];
-  /** The platform's id of the message that it answers. */
+  /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string;
   readonly buttons?: Buttons;
-  /** The same process sends it at once: the first attempt is counted in the same commit. */
+  /** The calling process sends it at once, so the same commit counts the first attempt. */
   readonly sendNow?: boolean;
-  /** The delivery that was shown as a draft and now gets its last text. */
+  /** The draft delivery that this one completes. */
   readonly draft?: number;
-  /** Nobody is called by it, where the platform can do that. */
+  /** Sent without a notification sound, if the platform supports it. */
   readonly quiet?: boolean;
 }
 
-/** Rows of lines to press instead of typing them. */
+/** Rows of buttons. A press is handled like typing the line. */
 export type Buttons = readonly (readonly { readonly label: string; readonly line: string }[])[];
 
 export type DeliveryState =
-  /** An answer that is still being written is shown, or is about to be. It belongs to its turn. */
+  /** The partial answer of a running turn is shown, or is about to be. */
   | { readonly state: "draft"; readonly attempts: number; readonly shown: AttemptTrace }
   | (DeliveryFailures & {
       readonly state: "waiting";
@@ -45,20 +45,20 @@ export type DeliveryState =
     }
   | { readonly state: "dead"; readonly attempts: number; readonly at: number; readonly lastError: string };
 
-/** What the platform has said to this very delivery so far. */
+/** Errors of the platform about this delivery. */
 export interface DeliveryFailures {
-  /** How many attempts the platform has answered with an error; absent for none. */
+  /** The number of attempts that the platform answered with an error. Absent for none. */
   readonly failures?: number;
-  /** When it stepped aside: later deliveries to its target no longer wait for it. */
+  /** When it was deferred: later deliveries to the same target do not wait for it. */
   readonly deferredAt?: number;
 }
 
-/** What earlier attempts have left in the chat: nothing, this message, or nobody knows. */
+/** The result of earlier attempts in the chat: nothing, this message, or unknown. */
 export type AttemptTrace = "nothing" | "unknown" | { readonly messageId: string };
 
 export interface Delivery {
   readonly number: number;
-  /** Absent for what belongs to none: an answer to a command in a chat where nothing was said yet. */
+  /** Absent without a session: the answer to a command in a chat without messages. */
   readonly session?: string;
   readonly turn?: number;
   readonly target: Source;
@@ -66,55 +66,55 @@ export interface Delivery {
   readonly replyTo?: string;
   readonly buttons?: Buttons;
   readonly quiet?: boolean;
-  /** The delivery that it tells the person of: it has that one's place in the order. */
+  /** The delivery that this notice is about. The notice takes its position in the order. */
   readonly noticeFor?: number;
-  /** The same for every attempt, and no other delivery's. */
+  /** The same for all attempts, unique for the delivery. */
   readonly nonce: string;
   readonly status: DeliveryState;
 }
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export interface Settle {
   readonly delivery: number;
   readonly outcome:
     | { readonly state: "sent"; readonly platformMessageId?: string }
-    /** `shown`, if the attempt has changed what is in the chat, or may have. */
+    /** `shown` is set if the attempt changed the chat, or may have. */
     | {
         readonly state: "waiting";
         readonly nextAt: number;
         readonly error: string;
         readonly shown?: AttemptTrace;
-        /** The platform has answered this attempt with an error. */
+        /** The platform answered this attempt with an error. */
         readonly failed?: boolean;
-        /** From now on, later deliveries to the same target do not wait for it. */
+        /** Later deliveries to the same target do not wait for it any more. */
         readonly deferred?: boolean;
       }
     | { readonly state: "dead"; readonly error: string };
-  /** Tells the person that it steps aside or is dead. Stored in the same commit, and only once for each delivery. */
+  /** Notifies the person that the delivery is deferred or dead. Stored in the same commit, once for each delivery. */
   readonly notice?: NewDelivery;
   readonly now: number;
 }
 
 export interface SettledDelivery extends Delivery {
-  /** The notice, if one was stored now. */
+  /** The notice, if this call stored one. */
   readonly notice?: Delivery;
 }
 
-/** Deliveries that no turn has made: an answer to a command, a notice. */
+/** Deliveries without a turn: the answer to a command, a notice. */
 export interface Enqueue {
   readonly deliveries: readonly NewDelivery[];
-  /** Who sends those that are begun. */
+  /** The runner that sends the deliveries with `sendNow`. */
   readonly runner: string;
   readonly session?: string;
-  /** Bytes that the parts name. */
+  /** Bytes that the parts refer to. */
   readonly blobs?: readonly Blob[];
-  /** The line that they answer: it is done in the same commit. */
+  /** The command that they answer. The same commit marks it as done. */
   readonly answeredCommand?: number;
-  /** The person was told of the fresh start of this conversation, in the same commit. */
+  /** The conversation whose reset they announce. The same commit records the notification. */
   readonly resetNoticeFor?: number;
-  /** What they tell of a process; if that has been told by now, nothing is stored, and nothing comes back. */
+  /** The process report that they contain. If it was reported before, nothing is stored and the result is empty. */
   readonly processReport?: ProcessReport;
-  /** The question that they put to the person. */
+  /** The approval request that they show. */
   readonly approval?: number;
   readonly now: number;
 }

@@ -2,15 +2,15 @@ import type { Conversation, PolicyDecision } from "./conversation.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Identity } from "./identity.ts";
 
-/** A conversation with everything that decided where it is: for people who ask why. */
+/** A conversation with the data that explains its current session. */
 export interface ConversationDetails extends Conversation {
   readonly identity: Identity;
-  /** The current session's short name. */
+  /** The handle of the current session. */
   readonly handle: string;
   readonly createdAt: number;
-  /** Whose messages go there, when it is one account's alone. */
+  /** The account, if the conversation belongs to a single one. */
   readonly account?: ConversationAccount;
-  /** Messages that were accepted there and wait for their turn. */
+  /** The number of pending messages. */
   readonly waiting: number;
 }
 
@@ -22,7 +22,7 @@ export interface ConversationAccount {
   readonly person: string;
 }
 
-/** A turn as it was: for reading only. */
+/** A past or running turn, read-only. */
 export interface TurnRecord {
   readonly number: number;
   readonly conversation: number;
@@ -33,23 +33,23 @@ export interface TurnRecord {
   readonly endedAt?: number;
 }
 
-/** What is around a session. Turns, deliveries and decisions: the newest 20 of each, newest first. */
+/** Details about a session. Turns, deliveries and decisions: the newest 20 of each, newest first. */
 export interface Diagnostics {
   readonly conversations: readonly ConversationDetails[];
   readonly turns: readonly TurnRecord[];
   readonly deliveries: readonly Delivery[];
-  /** Those that led a conversation to it or away from it. */
+  /** Decisions that moved a conversation to or from the session. */
   readonly decisions: readonly (PolicyDecision & { readonly conversation: number })[];
-  /** Those that have not run out are what keeps it from being reset. */
+  /** A hold that has not expired prevents a reset. */
   readonly holds: readonly { readonly name: string; readonly until: number }[];
-  /** Those that run in the background: they keep it, too. */
+  /** Running background processes. They also prevent a reset. */
   readonly processes: readonly { readonly id: string; readonly command: string }[];
 }
 
-/** What became of what came in. A line is `unanswered` until it is done; `refused`: too much waited already. */
+/** The state of an inbound message. `unanswered`: a command that is not done; `refused`: the queue was full. */
 export type InboundState = "waiting" | "running" | "done" | "cancelled" | "unanswered" | "refused";
 
-/** How a message came in. */
+/** The inbox record of a message. */
 export interface InboundRecord {
   readonly platform: string;
   readonly chatId: string;
@@ -57,7 +57,7 @@ export interface InboundRecord {
   readonly at: number;
   readonly state: InboundState;
   readonly conversation: number;
-  /** Where it stands; while it waits, where it would. */
+  /** The session that contains it, or will if it is pending. */
   readonly session?: string;
   readonly seq?: number;
   readonly turn?: TurnRecord;

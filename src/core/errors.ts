@@ -1,4 +1,4 @@
-/** Every code a caller may meet. Codes are part of the public surface: they are added, never renamed. */
+/** All error codes. They are part of the public API: codes are added, never renamed. */
 export type ErrorCode =
   | "invalid_input"
   | "invalid_config"
@@ -30,13 +30,10 @@ export type ErrorCode =
   | "platform_down"
   | "internal";
 
-/**
- * The one error class. `code` is stable and for programs; the message is a sentence for the person who must
- * act. Neither ever holds a secret.
- */
+/** The only error class. `code` is stable, for programs; the message is for people. Neither contains a secret. */
 export class PostriderError extends Error {
   readonly code: ErrorCode;
-  /** What the error is about, such as `{ field: "chat_id" }`, for callers that point at it. */
+  /** The subject of the error, such as `{ field: "chat_id" }`. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(

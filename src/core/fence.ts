@@ -1,4 +1,4 @@
-/** Text as code, in a fence longer than any in it: nothing of it may look like something else. */
+/** Formats text as a code block. The fence is longer than any run of backticks in the text, so nothing can close it early. */
 export function fenceCode(text: string, language = ""): string {
   let longest = 2;
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);

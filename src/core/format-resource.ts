@@ -1,6 +1,6 @@
 import { fenceCode } from "./fence.ts";
 
-/** A file or a part of one that was attached, as a model reads it: its name, its lines and, in a fence, its text. */
+/** Formats an attached file, or a part of one, for the model: name, line numbers and the text as a code block. */
 export function formatResource({ uri, text }: { readonly uri: string; readonly text?: string }): string {
   const { name, lines } = parseLocation(uri);
   const title = lines === undefined ? name : `${name}, ${lines}`;
@@ -8,7 +8,7 @@ export function formatResource({ uri, text }: { readonly uri: string; readonly t
   return `${title}:\n${fenceCode(text, getLanguage(name))}`;
 }
 
-/** The path of a `file:` address, any other as it is; and the lines that its fragment means, as in `#L10-20`. */
+/** The path of a `file:` URI (other URIs unchanged) and the lines of its fragment, such as `#L10-20`. */
 function parseLocation(uri: string): { readonly name: string; readonly lines?: string } {
   const [, address = uri, from, to] = /^(.*)#L?(\d+)(?:[-:]L?(\d+))?$/s.exec(uri) ?? [];
   const name = address.startsWith("file://") ? parsePath(address) : address;
@@ -21,11 +21,11 @@ function parsePath(address: string): string {
   try {
     return decodeURIComponent(path).replaceAll(/\p{Cc}/gu, " ");
   } catch {
-    return path; // a stray percent sign: it stands for itself
+    return path; // a percent sign that is no escape
   }
 }
 
-/** Many a language is called as its files end. */
+/** The file extension, which is the language's name for many languages. */
 function getLanguage(name: string): string {
   return /\.([A-Za-z0-9]{1,10})$/.exec(name)?.[1]?.toLowerCase() ?? "";
 }

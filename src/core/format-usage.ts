@@ -1,7 +1,7 @@
 import { pluralize } from "./pluralize.ts";
 import type { PurposeUsage, Usage, UsagePurpose } from "./usage.ts";
 
-/** What people call what a model was asked for. */
+/** Names of the purposes for people. */
 export const PURPOSE_LABELS: Readonly<Record<UsagePurpose, string>> = {
   answer: "answers",
   title: "titles",
@@ -16,13 +16,13 @@ export function formatCost({ costUsd, costStatus }: Pick<Usage, "costUsd" | "cos
   return costStatus === "partial" ? `at least ${sum}` : sum;
 }
 
-/** `1,234 tokens, $0.0123 (estimated)`, or the tokens alone where no cost is known. */
+/** `1,234 tokens, $0.0123 (estimated)`, or the tokens alone if the cost is unknown. */
 export function formatTokenUsage(usage: Usage): string {
   const cost = usage.costUsd === undefined ? "" : `, ${formatCost(usage)}`;
   return `${pluralize(usage.totalTokens, "token")}${cost}`;
 }
 
-/** `answers 1,200 tokens; titles 34 tokens`. Nothing where there is only one purpose: then it is the whole. */
+/** `answers 1,200 tokens; titles 34 tokens`. `undefined` for a single purpose: the total already shows it. */
 export function formatPurposes(purposes: readonly PurposeUsage[]): string | undefined {
   if (purposes.length < 2) return undefined;
   return purposes

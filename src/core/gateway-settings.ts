@@ -6,7 +6,7 @@ import type { ResetSettings } from "./reset-policy.ts";
 import type { HomeChannel } from "./session-context.ts";
 import type { ToolSettings } from "./tool-settings.ts";
 
-/** What a gateway is told by its configuration. Asked for anew for every message, because it may change while it runs. */
+/** The configuration of a gateway. Read again for each message, because it can change at run time. */
 export interface GatewaySettings {
   readonly zone: string;
   readonly profile: string;
@@ -14,25 +14,25 @@ export interface GatewaySettings {
   readonly scope: ScopeSettings;
   readonly privacy: Privacy;
   readonly access: AccessRules;
-  /** What becomes of a message that arrives while a turn runs, where the chat has chosen nothing. */
+  /** The busy mode of chats that did not choose one. */
   readonly busy: BusyMode;
-  /** How many messages may wait in one conversation. */
+  /** The maximum number of pending messages in a conversation. */
   readonly maxPending: number;
-  /** An answer that takes longer is given up. */
+  /** The time limit of a turn. */
   readonly turnMinutes: number;
-  /** Whether answers are shown while they are written. */
+  /** Whether partial answers are shown. */
   readonly streaming: boolean;
-  /** Said to the model before everything else. */
+  /** The first part of the system prompt. */
   readonly instructions?: string;
   /** Further instructions by name, for `/personality`. */
   readonly personalities: Readonly<Record<string, string>>;
-  /** The share of the model's window at which a conversation is summed up; absent: never. */
+  /** The share of the context window at which a session is compressed. Absent: never. */
   readonly compressAt?: number;
   readonly tools: ToolSettings;
   readonly memory: MemorySettings;
-  /** Home channels that the configuration names. `homeChannelsOf` tells which count. */
+  /** The configured home channels. `mergeHomeChannels` adds those set with `/sethome`. */
   readonly homes: readonly HomeChannel[];
-  /** Platforms that the configuration names. */
+  /** The configured platforms. */
   readonly platforms?: readonly ConfiguredPlatform[];
 }
 
@@ -43,13 +43,13 @@ export interface ConfiguredPlatform {
 }
 
 export interface MemorySettings {
-  /** Whether anything is remembered, and told to the model. */
+  /** Whether there is a memory at all. */
   readonly enabled: boolean;
-  /** Whether a session that is left is looked through for what is worth remembering. */
+  /** Whether the agent adds to the memory when a session ends. */
   readonly flush: boolean;
 }
 
-/** How many waiting messages one turn takes: one by one where they are queued; else all that waits becomes one turn. */
+/** How many pending messages a turn takes: one in `queue` mode, otherwise all. */
 export function getTakeMode(
   { busy }: Pick<GatewaySettings, "busy">,
   chosen: { readonly busy?: BusyMode } = {},

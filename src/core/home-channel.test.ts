@@ -3,7 +3,7 @@ import { formatHomeOrigin, mergeHomeChannels } from "./home-channel.ts";
 
 const home = (platform: string, chatId: string) => ({ platform, chatId, name: `chat ${chatId}` });
 
-it("is what /sethome named, before what the configuration names", () => {
+it("comes from /sethome before the configuration", () => {
   const configured = [home("telegram", "1"), home("signal", "2")];
   expect(mergeHomeChannels(configured, [home("telegram", "3"), home("matrix", "4")])).toEqual([
     { ...home("matrix", "4"), from: "command" },
@@ -13,7 +13,7 @@ it("is what /sethome named, before what the configuration names", () => {
   expect(mergeHomeChannels([], [])).toEqual([]);
 });
 
-it("says who named it", () => {
+it("contains its origin", () => {
   expect(formatHomeOrigin({ from: "command" })).toBe("set with /sethome");
   expect(formatHomeOrigin({ from: "configuration" })).toBe("from the configuration");
 });

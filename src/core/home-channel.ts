@@ -1,11 +1,11 @@
 import type { HomeChannel } from "./session-context.ts";
 
-/** A platform's home channel, and who named it. */
+/** A platform's home channel and its origin. */
 export interface ResolvedHomeChannel extends HomeChannel {
   readonly from: "command" | "configuration";
 }
 
-/** The one rule: `/sethome` counts before the configuration, until `/sethome clear`. By platform, in alphabetical order. */
+/** `/sethome` overrides the configuration, until `/sethome clear`. Sorted by platform. */
 export function mergeHomeChannels(
   configured: readonly HomeChannel[],
   set: readonly HomeChannel[],

@@ -11,11 +11,11 @@ const inThread = source({ platform: "telegram", chatId: -100, chatType: "group",
 const rules = fc.record({ groupsPerUser: fc.boolean(), threadsPerUser: fc.boolean() });
 
 describe("scope rules", () => {
-  it("give everyone in a group a conversation of their own unless told otherwise", () => {
+  it("give each person in a group a separate conversation by default", () => {
     expect(scopeFor({}, "telegram")).toEqual(EACH);
   });
 
-  it("take a platform's own setting first, field by field", () => {
+  it("prefer the setting of the platform, field by field", () => {
     const settings = {
       groupsPerUser: false,
       byPlatform: { slack: { threadsPerUser: false }, discord: { groupsPerUser: true } },
@@ -25,13 +25,13 @@ describe("scope rules", () => {
     expect(scopeFor(settings, "telegram")).toEqual({ groupsPerUser: false, threadsPerUser: true });
   });
 
-  it("are the general ones for a platform that is called like something built in", () => {
+  it("are the general ones for a platform with the name of a built-in property", () => {
     expect(scopeFor({ byPlatform: {} }, "constructor")).toEqual(EACH);
   });
 });
 
 describe("who shares a conversation", () => {
-  it("keeps two people in one group apart", () => {
+  it("separates two people in one group", () => {
     expect(buildIdentity(alice, EACH)).toStrictEqual({
       profile: "main",
       platform: "discord",
@@ -42,13 +42,13 @@ describe("who shares a conversation", () => {
     expect(buildIdentity(alice, EACH)).not.toEqual(buildIdentity(bob, EACH));
   });
 
-  it("puts a group together when asked to", () => {
+  it("can combine a group", () => {
     const together = { ...EACH, groupsPerUser: false };
     expect(buildIdentity(alice, together)).toStrictEqual(buildIdentity(bob, together));
     expect(buildIdentity(alice, together)).not.toHaveProperty("participant");
   });
 
-  it("can put only threads together", () => {
+  it("can combine only threads", () => {
     const threads = { ...EACH, threadsPerUser: false };
     expect(buildIdentity(inThread, threads)).not.toHaveProperty("participant");
     expect(buildIdentity(inThread, threads).threadId).toBe("7");
@@ -74,7 +74,7 @@ describe("who shares a conversation", () => {
     expect(getParticipant({})).toBeUndefined();
   });
 
-  it("has no participant where the platform names none", () => {
+  it("has no participant if the platform provides none", () => {
     const post = source({ platform: "telegram", chatId: -100, chatType: "channel" });
     expect(buildIdentity(post, EACH)).not.toHaveProperty("participant");
   });
@@ -111,7 +111,7 @@ describe("who shares a conversation", () => {
     );
   });
 
-  it("is another one in another profile, and a blank profile is refused", () => {
+  it("differs by profile, and a blank profile is refused", () => {
     expect(buildIdentity(alice, EACH, "work")).toMatchObject({ profile: "work", chatId: "guild-123" });
     expect(() => buildIdentity(alice, EACH, " ")).toThrow(/profile/);
   });

@@ -5,24 +5,24 @@ import type { Source } from "./source.ts";
 export interface ScopeRules {
   /** Each person in a group has a conversation of their own. */
   readonly groupsPerUser: boolean;
-  /** Also inside a thread; false makes a thread one conversation for all who speak in it. */
+  /** The same inside a thread; if false, everybody in a thread shares one conversation. */
   readonly threadsPerUser: boolean;
 }
 
-/** Rules as configured: what a platform leaves open comes from the general setting, then from the defaults. */
+/** Configured rules. A rule that a platform omits comes from the general setting, then from the default. */
 export interface ScopeSettings extends Partial<ScopeRules> {
   readonly byPlatform?: Readonly<Record<string, Partial<ScopeRules>>>;
 }
 
-/** An account as the platform names it; at least one of the two is present. */
+/** The account ids of a sender. At least one is present. */
 export interface Participant {
   readonly id?: string;
   readonly altId?: string;
 }
 
 /**
- * The part of a source that decides who shares a conversation. `participant` stays a pair of ids: a platform
- * may give the second one only sometimes, and the store knows which account both belong to.
+ * The part of a source that determines its conversation. `participant` keeps both ids: a platform may omit the second one,
+ * and the store knows which account they belong to.
  */
 export interface Identity {
   readonly profile: string;
@@ -60,13 +60,13 @@ export function buildIdentity(source: Source, scope: ScopeRules, profile = "main
   };
 }
 
-/** Whether the rules put everyone who speaks there into one conversation. */
+/** Whether all senders there share one conversation. */
 export function isShared(source: Pick<Source, "chatType" | "threadId">, scope: ScopeRules): boolean {
   if (source.chatType === "dm") return false;
   return !scope.groupsPerUser || (source.threadId !== undefined && !scope.threadsPerUser);
 }
 
-/** The account that sent the message, or undefined where the platform does not say. */
+/** The sender's ids, or `undefined` if the platform provides none. */
 export function getParticipant(source: Pick<Source, "userId" | "userIdAlt">): Participant | undefined {
   if (source.userId === undefined && source.userIdAlt === undefined) return undefined;
   return {

@@ -5,7 +5,7 @@ import { assertSessionId, encodeHandle, isHandle, isSessionId, uuidFrom } from "
 import { buildSessionId } from "./session-id.ts";
 
 describe("a new session's id", () => {
-  it("says when it began, on the wall clock of the named zone", () => {
+  it("contains its start time in the given zone", () => {
     const now = Date.parse("2026-03-15T03:04:05.999Z");
     expect(buildSessionId(now, "UTC", "c9a6f01b")).toBe("20260315_030405_c9a6f01b");
     expect(buildSessionId(now, "America/New_York", "c9a6f01b")).toBe("20260314_230405_c9a6f01b");
@@ -18,7 +18,7 @@ describe("a new session's id", () => {
     },
   );
 
-  it("is a valid one, always", () => {
+  it("is always valid", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: Date.parse("9999-12-31T00:00:00Z") }),
@@ -34,12 +34,12 @@ describe("a new session's id", () => {
 });
 
 describe("a UUID", () => {
-  it("carries the version and variant of a random one, and all other bits of chance", () => {
+  it("has the version and variant of a random UUID, and all other bits are random", () => {
     expect(uuidFrom(new Uint8Array(16))).toBe("00000000-0000-4000-8000-000000000000");
     expect(uuidFrom(new Uint8Array(16).fill(255))).toBe("ffffffff-ffff-4fff-bfff-ffffffffffff");
   });
 
-  it("is well formed whatever the bytes, which it leaves alone", () => {
+  it("is well formed for any bytes, which it does not change", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
         const before = [...bytes];
@@ -51,7 +51,7 @@ describe("a UUID", () => {
     );
   });
 
-  it("is not made of fewer or more bytes", () => {
+  it("is refused for fewer or more bytes", () => {
     expect(() => uuidFrom(new Uint8Array(15))).toThrow(PostriderError);
     expect(() => uuidFrom(new Uint8Array(17))).toThrow(PostriderError);
   });
@@ -87,12 +87,12 @@ describe("a session id from outside", () => {
     "ä",
     "١",
     "A".repeat(129),
-  ])("is refused when it could mean something else: %j", (id) => {
+  ])("is refused if it is ambiguous or unsafe: %j", (id) => {
     expect(isSessionId(id)).toBe(false);
     expect(() => assertSessionId(id)).toThrow(expect.objectContaining({ code: "invalid_input" }));
   });
 
-  it("is never echoed at length or with characters that a terminal would obey", () => {
+  it("is never repeated in full length or with control characters", () => {
     const start = (text: string) => refusal(text).replace(/ cannot be a session id.*$/s, "");
     expect(start("a b")).toBe('"a b"');
     expect(start("x\n\u001b[2J\u202e")).toBe('"x\\u{a}\\u{1b}[2J\\u{202e}"');
@@ -110,7 +110,7 @@ describe("a session's short handle", () => {
   const TIER_3 = 23 * 31 ** 2;
   const TIER_4 = 23 * 31 ** 3;
 
-  it("never changes: people have written it down", () => {
+  it("never changes, because people remember it", () => {
     expect([1, 2, 3, 4, 5, 100, TIER_3].map(encodeHandle)).toEqual([
       "rgx",
       "fqk",
@@ -135,7 +135,7 @@ describe("a session's short handle", () => {
     expect(encodeHandle(TIER_3 + TIER_4 + 1)).toHaveLength(5);
   });
 
-  it("belongs to one session only, over the borders of the lengths too", () => {
+  it("belongs to one session only, also across lengths", () => {
     const number = fc.oneof(
       fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
       fc.integer({ min: TIER_3 - 500, max: TIER_3 + 500 }),
@@ -148,7 +148,7 @@ describe("a session's short handle", () => {
     );
   });
 
-  it("begins with a letter and has no look-alikes", () => {
+  it("starts with a letter and has no ambiguous characters", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (n) => {
         const handle = encodeHandle(n);
@@ -160,7 +160,7 @@ describe("a session's short handle", () => {
     );
   });
 
-  it("looks unlike its neighbours: the first characters differ", () => {
+  it("differs from its neighbours in the first characters", () => {
     for (let n = 1; n < 5000; n++) expect(encodeHandle(n).charAt(0)).not.toBe(encodeHandle(n + 1).charAt(0));
   });
 
@@ -182,12 +182,12 @@ describe("a session's short handle", () => {
     expect(isHandle(text)).toBe(false);
   });
 
-  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("is not given to session %d", (n) => {
+  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("is refused for session %d", (n) => {
     expect(() => encodeHandle(n)).toThrow(expect.objectContaining({ code: "invalid_input" }));
   });
 });
 
-/** Halves of surrogate pairs included, and more controls than chance would bring. */
+/** Includes lone surrogates, and many control characters. */
 const anyCharacter = fc
   .oneof(fc.nat(0xff), fc.integer({ min: 0x2000, max: 0x2070 }), fc.nat(0x10ffff))
   .map((code) => String.fromCodePoint(code));

@@ -1,9 +1,9 @@
 import { PostriderError } from "./errors.ts";
 
-/** A version 4 UUID from sixteen bytes of chance. */
+/** A version 4 UUID from 16 random bytes. */
 export function uuidFrom(bytes: Uint8Array): string {
   if (bytes.length !== 16) {
-    throw new PostriderError("invalid_input", `A UUID needs 16 bytes of chance, not ${bytes.length}.`);
+    throw new PostriderError("invalid_input", `A UUID needs 16 random bytes, not ${bytes.length}.`);
   }
   const hex = Array.from(bytes, (byte, index) => {
     if (index === 6) return hexByte((byte & 0x0f) | 0x40);
@@ -13,10 +13,7 @@ export function uuidFrom(bytes: Uint8Array): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/**
- * Whether a text may be a session's id: our own forms, or what an import or a library user brings. Wide enough
- * for those, narrow enough to stand in a URL, a log line or a file name as it is.
- */
+/** Accepts our own ids and those of imports and library users, if they are safe in URLs, log lines and file names. */
 export function isSessionId(text: string): boolean {
   return /^[A-Za-z0-9_.-]{1,128}$/.test(text) && !text.startsWith(".") && !text.includes("..");
 }
@@ -30,7 +27,7 @@ export function assertSessionId(text: string): string {
   );
 }
 
-/** The start of a text in at most 80 printable ASCII characters, so that it cannot forge a line of a log. */
+/** The start of the text in at most 80 printable ASCII characters, so that it cannot forge a log line. */
 function escapeNonAscii(text: string): string {
   let shown = "";
   for (const character of text) {
@@ -43,15 +40,14 @@ function escapeNonAscii(text: string): string {
 }
 
 const LETTERS = "abcdefghjkmnpqrstuvwxyz";
-/** Without 0, o, 1, l and i: a handle is read aloud and typed on a phone. */
+/** Without 0, o, 1, l and i, because handles are read aloud and typed on phones. */
 const ALPHABET: string = `${LETTERS}23456789`;
 const SHORTEST = 3;
 
 /**
- * The handle of the store's n-th session (n ≥ 1), unique by construction: the handles of one length are a tier,
- * within it a multiplication that shares no factor with the tier's size visits each exactly once, and only when
- * all are given does the next length begin. Neighbours look unlike each other. The first character is a letter,
- * so that no handle is taken for a number. Handles are stored and remembered: this function may never change.
+ * The handle of the store's n-th session (n ≥ 1). All handles of one length form a tier; a stride coprime to the tier's size
+ * visits each exactly once, so handles are unique and neighbours look different. The first character is a letter, so that no
+ * handle looks like a number. Handles are stored and remembered by people: the result must never change.
  */
 export function encodeHandle(n: number): string {
   if (!Number.isSafeInteger(n) || n < 1) {
@@ -66,7 +62,7 @@ export function encodeHandle(n: number): string {
   return encodeDigits((index * computeStride(length)) % getTierSize(length), length);
 }
 
-/** Whether a text has the form of a handle; whether a session has it, only the store knows. */
+/** Whether the text has the form of a handle. A session with it may not exist. */
 export function isHandle(text: string): boolean {
   return /^[a-hjkmnp-z][a-hjkmnp-z2-9]{2,10}$/.test(text);
 }
@@ -75,10 +71,10 @@ function getTierSize(length: number): bigint {
   return BigInt(LETTERS.length) * BigInt(ALPHABET.length) ** BigInt(length - 1);
 }
 
-/** About the golden section of the tier, the step that keeps successive values farthest apart. */
+/** Near the golden ratio of the tier's size, which keeps successive values far apart. */
 function computeStride(length: number): bigint {
   let step = (getTierSize(length) * 618_033_988n) / 1_000_000_000n;
-  // 23 and 31 are prime, so these are all the factors the size has.
+  // 23 and 31 are prime, so the size has no other factors.
   while (step % BigInt(LETTERS.length) === 0n || step % BigInt(ALPHABET.length) === 0n) step++;
   return step;
 }

@@ -1,15 +1,15 @@
 import type { PurposeUsage, Usage } from "./usage.ts";
 import type { DayUsage } from "./usage-days.ts";
 
-/** What was said and used in a span of time. */
+/** Messages and usage in a period. */
 export interface Insights {
   readonly sessions: number;
   readonly messages: number;
   readonly humanMessages: number;
   readonly toolCalls: number;
-  /** In the time alone, from the full quarter of an hour on in which it begins. */
+  /** Usage in the period, from the start of the quarter of an hour in which it begins. */
   readonly usage: Usage;
-  /** The same by purpose and by day; each adds up to `usage`. */
+  /** The same by purpose and by day. Each list adds up to `usage`. */
   readonly usageByPurpose: readonly PurposeUsage[];
   readonly usageByDay: readonly DayUsage[];
   readonly byPlatform: readonly {
@@ -17,7 +17,7 @@ export interface Insights {
     readonly sessions: number;
     readonly messages: number;
   }[];
-  /** The longest, most used first. */
+  /** The sessions with the most messages, first the busiest. */
   readonly busiest: readonly {
     readonly handle: string;
     readonly title?: string;

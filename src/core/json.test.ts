@@ -107,7 +107,7 @@ describe("a session as JSON", () => {
     });
   });
 
-  it("always has every name: what a session has not is null", () => {
+  it("always has every name: absent values are null", () => {
     const { id, handle, kind, profile, owner, messageCount, humanCount, toolCallCount, createdAt, lastAt } =
       session;
     const bare: Session = {
@@ -120,17 +120,17 @@ describe("a session as JSON", () => {
     expect(JSON.parse(JSON.stringify(json))).toEqual(json);
   });
 
-  it("of a list has its first words too", () => {
+  it("of a list also has a preview", () => {
     expect(sessionToJson({ ...session, preview: "hello" }).preview).toBe("hello");
   });
 
-  it("gives its counters back; the total is the sum, whatever stands there", () => {
+  it("returns its counters; the total is computed", () => {
     expect(usageFromJson(sessionToJson(session))).toEqual(usage);
     expect(usageFromJson({ input_tokens: 5, total_tokens: 999 }).totalTokens).toBe(5);
     expect(usageFromJson({})).toEqual(emptyUsage());
   });
 
-  it("is refused with counters that are none", () => {
+  it("is refused with invalid counters", () => {
     for (const json of [
       { input_tokens: "5" },
       { output_tokens: -1 },
@@ -196,7 +196,7 @@ const message = fc.record(
 ) as fc.Arbitrary<NewMessage>;
 
 describe("a session's context as JSON", () => {
-  it("has these names, and null where no session is known", () => {
+  it("has these names, and null without a session", () => {
     const context = buildSessionContext(
       { platform: "telegram", chatType: "group", chatId: "-1", userId: "7" },
       {
@@ -223,7 +223,7 @@ describe("a session's context as JSON", () => {
 });
 
 describe("a message as JSON", () => {
-  it("comes back as it was, through a file", () => {
+  it("is unchanged after writing and reading a file", () => {
     fc.assert(
       fc.property(message, (given) => {
         const file = JSON.stringify(messageToJson(given));
@@ -280,12 +280,12 @@ describe("a message as JSON", () => {
     expect(messageToJson({ role: "user", parts: [] })).toEqual({ role: "user", parts: [] });
   });
 
-  it("takes null for absent, and ignores names it does not know", () => {
+  it("treats null as absent, and ignores unknown names", () => {
     const given = { role: "user", parts: [], tool_calls: null, origin: null, reasoning: null, later: 1 };
     expect(messageFromJson(given, "m")).toEqual({ role: "user", parts: [] });
   });
 
-  it("is refused with the path of what is wrong", () => {
+  it("is refused with the path of the invalid field", () => {
     for (const [given, field] of [
       [5, "m"],
       [[], "m"],
@@ -302,7 +302,7 @@ describe("a message as JSON", () => {
 });
 
 describe("unknown JSON", () => {
-  it("is an object, a list, a text or an instant, or refused by name", () => {
+  it("is an object, a list, a text or a time, or refused by name", () => {
     expect(expectObject({ a: 1 }, "x")).toEqual({ a: 1 });
     expect(expectArray([1], "x")).toEqual([1]);
     expect(textFromJson({ a: "t" }, "a")).toBe("t");

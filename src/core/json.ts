@@ -15,12 +15,12 @@ import {
 } from "./usage.ts";
 
 /**
- * The one place where names change: JSON that leaves or enters Postrider is snake_case, TypeScript is camelCase.
- * Only Postrider's own fields are renamed; what is opaque (`extra`, `config`, tool arguments) stays as it is.
+ * Converts between snake_case JSON and camelCase TypeScript. Renames only Postrider's own fields; opaque data (`extra`,
+ * `config`, tool arguments) stays unchanged.
  */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** JSON names, each with the name that the field has in TypeScript. */
+/** Maps JSON names to TypeScript names. */
 type Names<T> = Readonly<Record<string, keyof T & string>>;
 
 const SESSION: Names<Session> = {
@@ -61,7 +61,7 @@ const USAGE: Names<Usage> = {
   billing_base_url: "baseUrl",
 };
 
-/** A session with every field, null where it has none. Instants are epoch milliseconds. */
+/** All fields of a session, null for absent ones. Times are epoch milliseconds. */
 export function sessionToJson(session: Session | ListedSession): Record<string, unknown> {
   const { origin } = session;
   return {
@@ -74,7 +74,7 @@ export function sessionToJson(session: Session | ListedSession): Record<string, 
   };
 }
 
-/** What an agent's context is described from. `session_id` and what follows are null where no session is known. */
+/** The context of an agent. The `session_*` fields and times are null without a session. */
 export function sessionContextToJson(context: SessionContext): Record<string, unknown> {
   const { source, shared = false, connectedPlatforms, homeChannels, entry } = context;
   return {
@@ -95,7 +95,7 @@ export function usageToJson(usage: Usage): Record<string, unknown> {
 
 const USAGE_TEXTS = ["cost_status", "cost_source", "model", "billing_provider", "billing_base_url"] as const;
 
-/** The counters of a session's JSON. The total is not taken from there: it is a sum of the others. */
+/** Reads the counters of a session's JSON. The total is computed, not read. */
 export function usageFromJson(json: JsonObject): Usage {
   for (const name of USAGE_TEXTS) textFromJson(json, name);
   return addUsage(emptyUsage(), fromJson(json, USAGE) as UsageDelta);
@@ -113,7 +113,7 @@ const COUNTERS = [
   "cost_source",
 ] as const;
 
-/** The counters alone, of a sum that has no model or last prompt of its own. */
+/** Only the counters, for a sum without its own model and last prompt. */
 export function countersToJson(usage: Usage): Record<string, unknown> {
   const json = usageToJson(usage);
   return Object.fromEntries(COUNTERS.map((name) => [name, json[name]]));
@@ -161,7 +161,7 @@ const PART: Readonly<Record<string, string>> = {
   uri: "uri",
 };
 
-/** A message with its place. Absent fields are left out: a transcript is mostly plain text. */
+/** A message with its session and seq. Omits absent fields: most messages are plain text. */
 export function messageToJson(message: NewMessage | Message): Record<string, unknown> {
   return omitAbsent({
     ...("session" in message && { session: message.session, seq: message.seq }),
@@ -178,7 +178,7 @@ export function messageToJson(message: NewMessage | Message): Record<string, unk
   });
 }
 
-/** What `messageToJson` wrote, but for its place. Its fields are checked where every message is: by `checkMessage`. */
+/** Reads the output of `messageToJson`, without session and seq. `checkMessage` validates the fields later. */
 export function messageFromJson(json: unknown, field: string): NewMessage {
   const message = expectObject(json, field);
   const { parts, tool_calls: calls, origin } = message;
@@ -218,7 +218,7 @@ export function expectArray(value: unknown, field: string): readonly unknown[] {
   throw invalidField(field, "a list");
 }
 
-/** A text, or `undefined` where there is none: missing, null and empty are the same. */
+/** A text. `undefined` if it is missing, null or empty. */
 export function textFromJson(json: JsonObject, name: string): string | undefined {
   const value = json[name];
   if (!isPresent(value) || value === "") return undefined;
@@ -233,17 +233,17 @@ export function instantFromJson(json: JsonObject, name: string): number | undefi
   return Number(value);
 }
 
-function invalidField(field: string, wanted: string): PostriderError {
-  return new PostriderError("invalid_input", `${field} must be ${wanted}.`, { details: { field } });
+function invalidField(field: string, expected: string): PostriderError {
+  return new PostriderError("invalid_input", `${field} must be ${expected}.`, { details: { field } });
 }
 
-/** Absent values become null, so that every field is always there. */
+/** Absent values become null, so that every field is present. */
 function toJson(object: object, names: Readonly<Record<string, string>>): Record<string, unknown> {
   const fields = object as Readonly<Record<string, unknown>>;
   return Object.fromEntries(Object.entries(names).map(([json, field]) => [json, fields[field] ?? null]));
 }
 
-/** The inverse: null and missing are absent. */
+/** The inverse: null and missing values are absent. */
 function fromJson(json: JsonObject, names: Readonly<Record<string, string>>): Record<string, unknown> {
   const fields = Object.entries(names).map(([name, field]) => [field, json[name]] as const);
   return Object.fromEntries(fields.filter(([, value]) => isPresent(value)));

@@ -11,7 +11,7 @@ function keyOf(input: SourceInput, scope: ScopeRules = EACH): string {
   return sessionKey(buildIdentity(source(input), scope));
 }
 
-/** Few letters, so that separators, escapes and equal parts meet often. */
+/** Few letters, so that separators, escapes and equal parts occur often. */
 const part = fc.oneof(
   fc.string({ unit: fc.constantFrom(":", "%", "2", "5", "3", "A", "a"), minLength: 1, maxLength: 6 }),
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
@@ -79,7 +79,7 @@ describe("the key of a conversation", () => {
     expect(() => keyOf(input as SourceInput)).toThrow(/chatId is missing/);
   });
 
-  it("never mixes a chat whose id has a colon with a thread or a person of another chat", () => {
+  it("never confuses a chat whose id has a colon with a thread or a person of another chat", () => {
     const group = { platform: "telegram", chatType: "group" };
     const colon = keyOf({ ...group, chatId: "1:2" });
     expect(colon).toBe("agent:main:telegram:group:1%3A2");
@@ -88,14 +88,14 @@ describe("the key of a conversation", () => {
     expect(colon).not.toBe(keyOf({ ...group, chatId: "1%3A2" }));
   });
 
-  it("says who a person is by the second id, else by the first", () => {
+  it("contains the second id of a person, else the first", () => {
     const base = { platform: "signal", chatId: "g", chatType: "group" };
     expect(keyOf({ ...base, userId: "+1", userIdAlt: "u" })).toBe("agent:main:signal:group:g:u");
     expect(keyOf({ ...base, userId: "+1" })).toBe("agent:main:signal:group:g:+1");
     expect(keyOf({ ...base, userIdAlt: "u" })).toBe("agent:main:signal:group:g:u");
   });
 
-  it("gives back every part it was made of", () => {
+  it("is parsed into the parts it was built from", () => {
     fc.assert(
       fc.property(identity, (it) => {
         expect(parseKey(sessionKey(it))).toStrictEqual({
@@ -108,7 +108,7 @@ describe("the key of a conversation", () => {
     );
   });
 
-  it("is the same for two identities only if all their parts are", () => {
+  it("is equal for two identities only if all their parts are equal", () => {
     fc.assert(
       fc.property(identity, identity, (a, b) => {
         const list = (it: Identity) => JSON.stringify([it.profile, it.platform, it.chatType, ...partsOf(it)]);
@@ -135,7 +135,7 @@ describe("reading a key", () => {
     expect(parseKey(key)).toBeUndefined();
   });
 
-  it("accepts any text without throwing, and only keys that would be written the same again", () => {
+  it("never throws for any text, and accepts only keys in their exact form", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -160,10 +160,10 @@ describe("reading a key", () => {
   });
 });
 
-describe("finding what a key names", () => {
+describe("matching a key", () => {
   const base = { profile: "main", platform: "telegram", chatType: "group", chatId: "1" };
 
-  it("finds both the thread and the person that look alike in it", () => {
+  it("matches both the thread and the person with the same key", () => {
     const key = "agent:main:telegram:group:1:2";
     expect(matchesKey(key, { ...base, threadId: "2" })).toBe(true);
     expect(matchesKey(key, { ...base, participant: { id: "2" } })).toBe(true);
@@ -171,14 +171,14 @@ describe("finding what a key names", () => {
     expect(matchesKey(key, base)).toBe(false);
   });
 
-  it("finds a person by either id, also after the second was learnt", () => {
+  it("matches a person by either id, also after the second was learnt", () => {
     const both = { ...base, participant: { id: "+1", altId: "uuid-1" } };
     expect(matchesKey("agent:main:telegram:group:1:+1", both)).toBe(true);
     expect(matchesKey("agent:main:telegram:group:1:uuid-1", both)).toBe(true);
     expect(matchesKey("agent:main:telegram:group:1", both)).toBe(false);
   });
 
-  it("always finds the identity that a key was printed from", () => {
+  it("always matches the identity of the key", () => {
     fc.assert(fc.property(identity, (it) => matchesKey(sessionKey(it), it)));
   });
 });

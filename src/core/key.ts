@@ -1,9 +1,6 @@
 import type { Identity } from "./identity.ts";
 
-/**
- * What can be read from a key. `parts` are the chat and, if there are more, the thread or the participant or
- * both: the key alone does not tell which of the two a second part is.
- */
+/** `parts` are the chat, then the thread, the participant or both. A key does not tell which of them a second part is. */
 export interface ParsedKey {
   readonly profile: string;
   readonly platform: string;
@@ -12,15 +9,14 @@ export interface ParsedKey {
 }
 
 /**
- * The printable name of an identity: `agent:<profile>:<platform>:<type>:<chat>[:<thread>][:<participant>]`.
- * It is for people's eyes. A thread 2 and a participant 2 of the same chat look alike in it, so nothing is ever
- * looked up by a key alone.
+ * The printable name of an identity: `agent:<profile>:<platform>:<type>:<chat>[:<thread>][:<participant>]`. Not unique:
+ * thread 2 and participant 2 of a chat have the same key, so a key alone is never used for lookups.
  */
 export function sessionKey(identity: Identity): string {
   return buildKey(identity, identity.participant?.altId ?? identity.participant?.id);
 }
 
-/** Undefined for anything that `sessionKey` would not write. */
+/** `undefined` for a text that `sessionKey` cannot produce. */
 export function parseKey(key: string): ParsedKey | undefined {
   const encoded = key.split(":");
   if (encoded.length < 5 || encoded.length > 7 || encoded[0] !== "agent") return undefined;
@@ -29,10 +25,7 @@ export function parseKey(key: string): ParsedKey | undefined {
   return { profile, platform, chatType, parts };
 }
 
-/**
- * Whether a key may name this identity. Either id of the participant counts, because an account whose second
- * id was learnt later has been printed under its first.
- */
+/** Whether the key fits this identity. Either id of the participant counts, because the second may be learnt later. */
 export function matchesKey(key: string, identity: Identity): boolean {
   const { id, altId } = identity.participant ?? {};
   return (
@@ -51,7 +44,7 @@ function buildKey(identity: Identity, participant: string | undefined): string {
     .join(":");
 }
 
-/** Only these two, so that every other id reads as the platform writes it. */
+/** Encodes only two characters, so that other ids stay as the platform writes them. */
 function encode(part: string): string {
   return part.replaceAll("%", "%25").replaceAll(":", "%3A");
 }

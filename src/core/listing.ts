@@ -10,21 +10,21 @@ export interface ListQuery {
   readonly platform?: string;
   readonly owner?: string;
   readonly kinds?: readonly SessionKind[];
-  /** Default false: archived sessions are listed only when asked for. */
+  /** Default false. */
   readonly archived?: boolean | "both";
   readonly titled?: boolean;
-  /** True: only sessions in which something was said, or that have a title or a parent. False: only the others. */
+  /** True: only sessions with messages, a title or a parent. False: only the others. */
   readonly used?: boolean;
   readonly cwd?: string;
   readonly limit?: number;
-  /** From the page before. Keyset: what is added meanwhile neither repeats nor skips a row. */
+  /** From the previous page. A keyset cursor: rows added meanwhile neither repeat nor hide others. */
   readonly cursor?: string;
 }
 
 export interface ListedSession extends Session {
   /** The first words of the first human message. */
   readonly preview: string;
-  /** Messages said in it, and those that it shows of the session it was forked from. */
+  /** Its own messages and the inherited ones that it shows from the session it was forked from. */
   readonly totalCount: number;
 }
 
@@ -37,11 +37,11 @@ export interface ConversationQuery {
   readonly asker: Asker;
   readonly platform?: string;
   readonly limit?: number;
-  /** From the page before. */
+  /** From the previous page. */
   readonly cursor?: string;
 }
 
-/** A conversation and the session that is current in it. */
+/** A conversation and its current session. */
 export interface CurrentConversation {
   readonly conversation: ConversationDetails;
   readonly session: Session;
@@ -54,7 +54,7 @@ export interface SearchRequest {
   readonly platforms?: readonly string[];
   readonly kinds?: readonly SessionKind[];
   readonly roles?: readonly Role[];
-  /** Also what was undone. */
+  /** Also searches undone messages. */
   readonly undone?: boolean;
   readonly limit?: number;
   readonly offset?: number;
@@ -73,9 +73,9 @@ export interface Hit {
   readonly seq: number;
   readonly at: number;
   readonly role: Role;
-  /** Hits between >>> and <<<. */
+  /** Matches are between `>>>` and `<<<`. */
   readonly snippet: string;
-  /** The messages said just before and after in the same session. */
+  /** The previous and next message in the same session. */
   readonly before?: SearchNeighbour;
   readonly after?: SearchNeighbour;
 }
@@ -88,12 +88,12 @@ export interface MessageQuery {
 }
 
 export interface MessageRangeQuery extends MessageQuery {
-  /** Only what was said after this seq. */
+  /** Only messages after this seq. */
   readonly after?: number;
 }
 
 export interface HistoryQuery extends MessageQuery {
-  /** Skip this many messages of the view. */
+  /** Skips this many messages of the view. */
   readonly offset?: number;
 }
 

@@ -42,7 +42,7 @@ const change: fc.Arbitrary<MemoryChange> = fc.oneof(
   fc.record({ action: fc.constant("remove" as const), old: words }),
 );
 
-/** What is there after any changes, with those left out that were refused. */
+/** The entries after these changes, without the refused ones. */
 function remembered(changes: readonly MemoryChange[]): readonly string[] {
   return changes.reduce<readonly string[]>((entries, one) => {
     const changed = applyMemoryChange(entries, one);
@@ -50,8 +50,8 @@ function remembered(changes: readonly MemoryChange[]): readonly string[] {
   }, []);
 }
 
-describe("what is remembered", () => {
-  it("is added at the end, replaced in its place, and removed", () => {
+describe("a memory entry", () => {
+  it("is added at the end, replaced in its position, and removed", () => {
     expect(applyMemoryChange(["a"], add("b"))).toEqual(["a", "b"]);
     expect(applyMemoryChange(["likes tea", "b"], replace("tea", "likes coffee"))).toEqual([
       "likes coffee",
@@ -60,19 +60,19 @@ describe("what is remembered", () => {
     expect(applyMemoryChange(["likes tea", "b"], remove("tea"))).toEqual(["b"]);
   });
 
-  it("is not there twice, and to add it again is no error", () => {
+  it("is stored once, and adding it again is no error", () => {
     expect(applyMemoryChange(["a", "b"], add(" a\n"))).toEqual(["a", "b"]);
     expect(applyMemoryChange(["a", "b"], replace("b", "a"))).toEqual(["a"]);
     expect(applyMemoryChange(["a", "b"], replace("b", "b"))).toEqual(["a", "b"]);
   });
 
-  it("is found by any words of it, or by all of them where they are in others, too", () => {
+  it("is found by a part of it, or by its full text if other entries contain that part", () => {
     expect(applyMemoryChange(["tea", "tea with milk"], remove("tea"))).toEqual(["tea with milk"]);
     expect(applyMemoryChange(["tea", "tea with milk"], remove("milk"))).toEqual(["tea"]);
     expect(applyMemoryChange(["one two"], remove("one\n two"))).toEqual([]);
   });
 
-  it("refuses what is blank, unknown or not clear, and says what to do", () => {
+  it("is refused if it is blank, unknown or ambiguous, with advice", () => {
     for (const blank of ["", " \n\t", "\u0000\u0007", "\u200b\u200d"]) {
       expect(refused(["a"], add(blank)).refused).toBe("invalid_input");
       expect(refused(["a"], replace("a", blank)).refused).toBe("invalid_input");
@@ -91,7 +91,7 @@ describe("what is remembered", () => {
     expect(refused(many, remove("tea")).reason.length).toBeLessThan(600);
   });
 
-  it("stays short: what is too much is refused, with how much there is", () => {
+  it("is refused above the limit, with the current length", () => {
     const full = ["x".repeat(MAX_MEMORY_CHARS - 1)];
     expect(applyMemoryChange(full, add("y"))).toHaveLength(2);
     const { refused: code, reason } = refused(full, add("yy"));
@@ -99,13 +99,13 @@ describe("what is remembered", () => {
     expect(reason).toContain(String(MAX_MEMORY_CHARS));
     expect(reason).toContain(String(MAX_MEMORY_CHARS - 1));
     expect(reason).toContain("Replace or remove");
-    // What came to be too much some other way may still become less.
+    // Memory that already exceeds the limit may become shorter.
     const over = ["x".repeat(MAX_MEMORY_CHARS), "yyy"];
     expect(applyMemoryChange(over, replace("yyy", "yy"))).toEqual([over[0], "yy"]);
     expect(refused(over, replace("yyy", "yyyy")).refused).toBe("too_large");
   });
 
-  it("is lines without controls, each once, and never too much, whatever is changed", () => {
+  it("has no control characters, is unique, and stays within the limit after any changes", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
         const entries = remembered(changes);
@@ -121,7 +121,7 @@ describe("what is remembered", () => {
     );
   });
 
-  it("changes at most one entry at a time, and nothing when it is refused", () => {
+  it("changes alone, and not at all after a refusal", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 15 }), change, (changes, one) => {
         const before = remembered(changes);
@@ -139,8 +139,8 @@ describe("what is remembered", () => {
   });
 });
 
-describe("whose memory it is", () => {
-  it("is the person's in a direct chat, and apart from that where others read along", () => {
+describe("the owner of a memory", () => {
+  it("is the person in a direct chat, and separate in a chat with other readers", () => {
     expect(getMemoryOwner({ owner: "p_ann" })).toBe("p_ann");
     const there = getMemoryOwner({ owner: "p_ann", audience: "chat:telegram:-100" });
     expect([
@@ -155,7 +155,7 @@ describe("whose memory it is", () => {
 });
 
 describe("memory in a prompt", () => {
-  it("is not there while nothing is remembered", () => {
+  it("is absent without entries", () => {
     expect(buildMemoryPrompt([])).toBeUndefined();
     expect(
       buildMemoryPrompt([
@@ -165,7 +165,7 @@ describe("memory in a prompt", () => {
     ).toBeUndefined();
   });
 
-  it("says whose it is, and that it tells the model nothing to do", () => {
+  it("contains its owner, and that it is no instruction", () => {
     const prompt = buildMemoryPrompt([
       { owner: "p_ann", entries: ["likes tea"] },
       { owner: "chat:telegram:-100", entries: ["meets on Monday"] },
@@ -183,7 +183,7 @@ describe("memory in a prompt", () => {
     ]);
   });
 
-  it("is a line for each entry, however it came to be stored", () => {
+  it("has one line for each entry, also for entries with line breaks", () => {
     fc.assert(
       fc.property(fc.array(words), (entries) => {
         const lines =

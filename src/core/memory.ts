@@ -1,19 +1,19 @@
 import type { Ownership } from "./owner.ts";
 import { isRefused, type Refused, refuse } from "./refusal.ts";
 
-/** What an agent remembers of a person, of a chat, or for everyone who talks with a profile. */
+/** The memory of an agent about a person, a chat or a profile. */
 export interface Memory {
   readonly owner: MemoryOwner;
-  /** One more with every change; 0 while there is nothing. */
+  /** Increases with every change; 0 before the first. */
   readonly version: number;
   readonly entries: readonly string[];
   readonly at?: number;
 }
 
-/** A session's owner (a person's id, or a chat's name), or a profile's name after `profile:`. */
+/** A session's owner (a person's id or a chat's name), or `profile:` with the profile's name. */
 export type MemoryOwner = string;
 
-/** What is said before others is remembered where they read along, and nowhere else. */
+/** Memory of a session with other readers stays in that chat, separate from the owner's own memory. */
 export function getMemoryOwner({ owner, audience }: Ownership): MemoryOwner {
   return audience === undefined || audience === owner ? owner : `${owner} in ${audience}`;
 }
@@ -24,30 +24,27 @@ export function getProfileMemoryOwner(profile: string): MemoryOwner {
 
 export type MemoryChange =
   | { readonly action: "add"; readonly text: string }
-  /** The one entry that holds `old` becomes `text`. */
+  /** Replaces the only entry that contains `old`. */
   | { readonly action: "replace"; readonly old: string; readonly text: string }
-  /** The one entry that holds `old` goes. */
+  /** Removes the only entry that contains `old`. */
   | { readonly action: "remove"; readonly old: string };
 
-/** All entries together, in characters: what stands in every prompt must stay short. */
+/** The limit for all entries together, because every prompt contains them. */
 export const MAX_MEMORY_CHARS = 4000;
 
-/** The flush of a session: what is worth remembering of it goes into the memory of its owner, once. */
+/** One pass over a session that stores what is worth remembering in its owner's memory. */
 export interface Flush {
   readonly number: number;
   readonly session: string;
   readonly owner: MemoryOwner;
   readonly profile: string;
-  /** What was said up to here, in the session's own seqs. */
+  /** Covers the session's messages up to this seq. */
   readonly upTo: number;
-  /** 1, then one more for every time it had to be taken up again. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
 }
 
-/**
- * What is remembered after a change; each entry is one line. What is there already is not there twice, and to add it again
- * is no error.
- */
+/** The entries after a change; each is one line. Adding an existing entry changes nothing and is not refused. */
 export function applyMemoryChange(
   entries: readonly string[],
   change: MemoryChange,
@@ -57,51 +54,50 @@ export function applyMemoryChange(
     return isRefused(found) ? found : entries.toSpliced(found, 1);
   }
   const text = cleanEntry(change.text);
-  if (text === "") return refuse("invalid_input", "There is nothing in it to remember.", { field: "text" });
+  if (text === "") return refuse("invalid_input", "The text to remember is empty.", { field: "text" });
   const found = change.action === "add" ? entries.length : findEntry(entries, change.old);
   if (isRefused(found)) return found;
   const others = entries.toSpliced(found, 1);
   return others.includes(text) ? others : limitLength(entries, others.toSpliced(found, 0, text));
 }
 
-/** How many characters all entries have together. */
+/** The length of all entries together. */
 export function countMemoryChars(entries: readonly string[]): number {
   return entries.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Where the one entry is that holds these words, or is these words. */
-function findEntry(entries: readonly string[], given: string): number | Refused {
-  const old = cleanEntry(given);
+/** The index of the entry that equals the text, or of the only one that contains it. */
+function findEntry(entries: readonly string[], text: string): number | Refused {
+  const old = cleanEntry(text);
   if (old === "")
-    return refuse("invalid_input", "Say in `old` which entry is meant, by words of it.", { field: "old" });
+    return refuse("invalid_input", "`old` is empty. Give some words of the entry.", { field: "old" });
   const whole = entries.indexOf(old);
   if (whole >= 0) return whole;
   const found = entries.flatMap((entry, index) => (entry.includes(old) ? [index] : []));
   const [only, ...more] = found;
-  if (only === undefined)
-    return refuse("not_found", `Nothing that is remembered holds “${abbreviate(old)}”.`);
+  if (only === undefined) return refuse("not_found", `No entry contains “${abbreviate(old)}”.`);
   if (more.length === 0) return only;
   const named = found.slice(0, 5).map((index) => `“${abbreviate(entries[index] ?? "")}”`);
   const rest = found.length > named.length ? `, and ${found.length - named.length} more` : "";
   return refuse(
     "ambiguous",
-    `${found.length} entries hold “${abbreviate(old)}”: ${named.join(", ")}${rest}. Give more words of the one that is meant.`,
+    `${found.length} entries contain “${abbreviate(old)}”: ${named.join(", ")}${rest}. Give more words of the entry.`,
   );
 }
 
-/** What is too long already may still become shorter. */
+/** Memory that already exceeds the limit may still become shorter. */
 function limitLength(before: readonly string[], after: readonly string[]): readonly string[] | Refused {
   const length = countMemoryChars(after);
   const there = countMemoryChars(before);
   if (length <= Math.max(MAX_MEMORY_CHARS, there)) return after;
   return refuse(
     "too_large",
-    `This would be ${length} characters to remember; the limit is ${MAX_MEMORY_CHARS}, and ${there} are there. Replace or remove something first.`,
+    `The memory would have ${length} characters; it has ${there} now, and the limit is ${MAX_MEMORY_CHARS}. Replace or remove an entry first.`,
     { limit: MAX_MEMORY_CHARS, length: there },
   );
 }
 
-/** Line breaks and controls would let an entry look like another part of the prompt. */
+/** Line breaks and control characters could make an entry look like another part of the prompt. */
 function cleanEntry(text: string): string {
   const folded = text
     .toWellFormed()
@@ -115,7 +111,7 @@ function abbreviate(text: string): string {
   return characters.length <= 60 ? text : `${characters.slice(0, 59).join("")}…`;
 }
 
-/** How memory stands in a prompt; undefined while nothing is remembered. */
+/** The memory as a section of the prompt. `undefined` if there are no entries. */
 export function buildMemoryPrompt(
   memories: readonly Pick<Memory, "owner" | "entries">[],
 ): string | undefined {

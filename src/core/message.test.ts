@@ -44,7 +44,7 @@ const full: NewMessage = {
 };
 
 describe("a message's text", () => {
-  it("is its text parts, one under the other", () => {
+  it("is its text parts, joined by line breaks", () => {
     expect(
       getText({ parts: [textPart("one"), { type: "resource", uri: "u", text: "no" }, textPart("two")] }),
     ).toBe("one\ntwo");
@@ -59,18 +59,18 @@ describe("a message's text", () => {
 });
 
 describe("checking a message", () => {
-  it("gives a whole message back as it was", () => {
+  it("returns a message with all fields unchanged", () => {
     expect(checkMessage(full)).toEqual(full);
     expect(checkMessage({ role: "note", parts: [] })).toEqual({ role: "note", parts: [] });
   });
 
-  it("changes nothing that it was given", () => {
+  it("does not change its input", () => {
     const before = JSON.stringify(full);
     checkMessage(full);
     expect(JSON.stringify(full)).toBe(before);
   });
 
-  it("leaves out what a message does not have, and what is undefined", () => {
+  it("omits unknown and undefined fields", () => {
     const given = { ...full, session: "k7f", seq: 3, unknown: 1 };
     expect(checkMessage(given)).toEqual(full);
     const loose: unknown = {
@@ -126,7 +126,7 @@ describe("checking a message", () => {
     expect(refusal(message)).toMatchObject({ code: "invalid_input", details: { field } });
   });
 
-  it("refuses what goes round in circles or too deep, at once", () => {
+  it("refuses circular or too deep data", () => {
     const circle: Record<string, unknown> = {};
     circle.a = circle;
     circle.b = [circle];
@@ -175,7 +175,7 @@ describe("a checked message in a database", () => {
   db.exec("create table m (text text) strict");
   const insert = db.prepare<[string], string>("insert into m values (?) returning text").pluck();
 
-  it("comes back character for character, NUL and half characters included", () => {
+  it("is returned exactly, with NUL, and with U+FFFD for lone surrogates", () => {
     expect(checkMessage({ role: "user", parts: [textPart("a\ud800b\u0000c")] }).parts).toEqual([
       textPart("a\ufffdb\u0000c"),
     ]);
@@ -192,7 +192,7 @@ describe("a checked message in a database", () => {
     );
   });
 
-  it("keeps extra data and arguments as given through JSON", () => {
+  it("keeps extra data and arguments unchanged through JSON", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue()), (extra) => {
         const checked = checkMessage({

@@ -1,11 +1,11 @@
 import { PostriderError } from "./errors.ts";
 
-/** user and assistant speak, tool answers a call, note is anything else the log must keep. */
+/** `tool` is the result of a call. `note` is an entry that is neither from the user nor from the assistant. */
 export type Role = "user" | "assistant" | "tool" | "note";
 
 export const ROLES: readonly Role[] = ["user", "assistant", "tool", "note"];
 
-/** Bytes live once, by hash, in the blob table; a part only names them. */
+/** Refers to bytes in the blob table, which stores them once by hash. */
 export interface BlobRef {
   readonly blob: string;
   readonly mimeType: string;
@@ -28,25 +28,25 @@ export type Part =
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** As the model gave it: an object when it was valid JSON, else the raw text. */
+  /** An object if the model sent valid JSON, otherwise the raw text. */
   readonly arguments: unknown;
-  /** It changes something outside: after a crash it is not simply done again. */
+  /** The call changes something outside of Postrider and is not repeated after a crash. */
   readonly effect?: "external";
 }
 
-/** Where a message came from or went, and how it came about. */
+/** The platform and sender of a message, and how it came about. */
 export interface MessageOrigin {
   readonly platform?: string;
   readonly platformMessageId?: string;
   readonly userId?: string;
   readonly userName?: string;
-  /** Sent by us without being asked: a job's result, a process's end. */
+  /** Postrider sent it without input from a person: the result of a job, the end of a process. */
   readonly proactive?: boolean;
-  /** The answer was cut off; the text is what had arrived. */
+  /** The answer is incomplete because it was interrupted. */
   readonly interrupted?: boolean;
 }
 
-/** What a caller gives to append. `at` defaults to the append's instant. */
+/** A message to append. `at` defaults to the time of the call. */
 export interface NewMessage {
   readonly role: Role;
   readonly parts: readonly Part[];
@@ -58,49 +58,47 @@ export interface NewMessage {
   readonly finishReason?: string;
   readonly tokens?: number;
   readonly origin?: MessageOrigin;
-  /** Opaque to Postrider, kept as given. */
+  /** Opaque to Postrider, stored unchanged. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** One immutable row, named by (session, seq). */
+/** An immutable stored message, identified by session and seq. */
 export interface Message extends NewMessage {
-  /** The session in whose run it was said; in a fork this may be the origin. */
+  /** The session that stores it. In a fork this may be the session it was forked from. */
   readonly session: string;
   readonly seq: number;
   readonly at: number;
 }
 
-/** One part's bytes; also the limit of a message's texts together. */
+/** The limit for the bytes of one part, and for all texts of a message together. */
 export const MAX_PART_BYTES: number = 25 * 1024 * 1024;
 
-/** Deeper than any provider nests its data; beyond it JSON itself fails. */
+/** More than any provider needs, and less than `JSON.stringify` can handle. */
 const MAX_NESTING = 100;
 
-/** A part that is plain text. */
 export function textPart(value: string): Part {
   return { type: "text", text: value };
 }
 
-/** What a message says in words: its text parts, one under the other. */
+/** The text parts of a message, joined by line breaks. */
 export function getText(message: Pick<NewMessage, "parts">): string {
   const [first, ...more] = message.parts;
   if (first?.type === "text" && more.length === 0) return first.text;
   return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Whether a person said it: what a program said in their place does not count. */
+/** Whether a person wrote it: a proactive message of Postrider does not count. */
 export function isHuman({ role, origin }: Pick<NewMessage, "role" | "origin">): boolean {
   return role === "user" && !origin?.proactive;
 }
 
-/** How many tools a message calls; a tool's answer calls none. */
 export function countToolCalls(message: Pick<NewMessage, "toolCalls">): number {
   return message.toolCalls?.length ?? 0;
 }
 
 /**
- * The message as it may be stored, with the known fields only, or an error that names the field. Half a surrogate
- * pair becomes U+FFFD here, since no database keeps it; any other character, NUL too, stays.
+ * Returns the message with known fields only, or throws an error that names the field. Lone surrogates become U+FFFD, because
+ * databases cannot store them; all other characters stay, also NUL.
  */
 export function checkMessage(message: NewMessage): NewMessage {
   const given = checkRecord(message, "message");
@@ -110,7 +108,7 @@ export function checkMessage(message: NewMessage): NewMessage {
   checkLimit(
     parts.map((part) => ("text" in part ? part.text : "")),
     "parts",
-  ); // together, too
+  );
   return {
     role,
     parts,
@@ -188,19 +186,19 @@ function checkExtra(value: unknown, field: string): Readonly<Record<string, unkn
   return extra;
 }
 
-/** Only what comes back from JSON as it went in; a property that is undefined counts as absent. */
+/** Accepts only data that JSON returns unchanged. An undefined property counts as absent. */
 function checkPlainData(value: unknown, field: string, inside: readonly object[]): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number" && Number.isFinite(value)) return;
   if (typeof value !== "object") throw invalid(field, "plain JSON data");
-  if (inside.includes(value)) throw invalid(field, "free of circles");
+  if (inside.includes(value)) throw invalid(field, "free of circular references");
   if (inside.length >= MAX_NESTING) throw invalid(field, `nested at most ${MAX_NESTING} deep`);
   const around = [...inside, value];
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) checkPlainData(value[i], `${field}[${i}]`, around);
     return;
   }
-  // Either no prototype or one without its own: a Date, a Map or another class's object comes back as something else.
+  // A plain object, also from another realm. JSON would change a Date, a Map or an instance of a class.
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw invalid(field, "plain JSON data");
@@ -259,7 +257,7 @@ function checkFlag(value: unknown, field: string): boolean {
 
 function checkLimit(texts: readonly (string | undefined)[], field: string): void {
   const chars = texts.reduce((sum, value = "") => sum + value.length, 0);
-  if (chars * 3 <= MAX_PART_BYTES) return; // at most three bytes a unit: nothing to count
+  if (chars * 3 <= MAX_PART_BYTES) return; // a UTF-16 unit has at most three bytes
   if (texts.reduce((sum, value = "") => sum + countUtf8Bytes(value), 0) > MAX_PART_BYTES)
     throw tooLarge(field);
 }
@@ -270,7 +268,7 @@ function countUtf8Bytes(value: string): number {
     const code = value.charCodeAt(i);
     if (code < 0x80) continue;
     bytes += code < 0x800 ? 1 : 2;
-    // The second half of a pair is in the four bytes of the whole.
+    // The four bytes of a surrogate pair include its second half.
     if (code >= 0xd800 && code <= 0xdbff && value.codePointAt(i) !== code) i++;
   }
   return bytes;
@@ -282,6 +280,6 @@ function invalid(field: string, expected: string): PostriderError {
 }
 
 function tooLarge(field: string): PostriderError {
-  const sentence = `The message cannot be stored: ${field} is larger than ${MAX_PART_BYTES} bytes. Divide it, or give a link.`;
+  const sentence = `The message cannot be stored: ${field} is larger than ${MAX_PART_BYTES} bytes. Split it, or send a link.`;
   return new PostriderError("too_large", sentence, { details: { field, limit: MAX_PART_BYTES } });
 }

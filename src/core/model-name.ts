@@ -1,4 +1,4 @@
-/** As providers call their models: no spaces, nothing that steers a terminal. */
+/** The characters that providers use in model names: no spaces and no control characters. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]{0,199}$/u;
 
 export function isModelName(text: string): boolean {

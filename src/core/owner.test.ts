@@ -25,33 +25,33 @@ describe("who may see a session", () => {
   const all = [mine, mineInChat, theirsInChat, shared];
   const seenBy = (asker: Parameters<typeof canSee>[0]) => all.filter((session) => canSee(asker, session));
 
-  it("is its owner, where nobody else reads along", () => {
+  it("is its owner, in a chat without other readers", () => {
     expect(seenBy({ person: "p_1" })).toEqual([mine, mineInChat]);
     expect(seenBy({ person: "p_2" })).toEqual([theirsInChat]);
     expect(seenBy({ person: OWNER })).toEqual([]);
   });
 
-  it("is, in a chat, whoever it belongs to there, and of it only what that chat saw", () => {
+  it("is its owner in a chat, if the chat has seen all of it", () => {
     expect(seenBy({ person: "p_1", chat })).toEqual([mineInChat, shared]);
     expect(seenBy({ person: "p_2", chat })).toEqual([theirsInChat, shared]);
     expect(seenBy({ person: "p_3", chat })).toEqual([shared]);
     expect(seenBy({ person: "p_1", chat: elsewhere })).toEqual([]);
   });
 
-  it("is not the chat's own sessions for someone who asks outside of it", () => {
+  it("is not a person outside of the chat that owns it", () => {
     expect(canSee({ person: "p_1" }, shared)).toBe(false);
   });
 
-  it("is anyone who runs the operator's own tools", () => {
+  it("is everybody with the operator's tools", () => {
     expect(seenBy({ everyone: true })).toEqual(all);
   });
 
-  it("is nobody more when the word everyone is only mentioned", () => {
+  it("is nobody else if everyone is present but not true", () => {
     expect(seenBy({ everyone: false } as never)).toEqual([]);
     expect(seenBy({ everyone: undefined, person: "p_ann" } as never)).toEqual(seenBy({ person: "p_ann" }));
   });
 
-  it("cannot be widened by calling oneself a chat", () => {
+  it("cannot be a person with the name of a chat", () => {
     expect(canSee({ person: chat, chat: elsewhere }, shared)).toBe(false);
   });
 });

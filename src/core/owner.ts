@@ -1,30 +1,30 @@
 import type { Source } from "./source.ts";
 
-/** A person's id: `owner` for whoever's home this is, `p_…` for everyone else. */
+/** A person's id: `owner` for the owner of the home, `p_…` for everybody else. */
 export type PersonId = string;
 
-/** The person whose home this is: the local terminal, the editor, the page opened with the start token. */
+/** The owner of the home: the person at the local terminal, in the editor, or on the page opened with the start token. */
 export const OWNER: PersonId = "owner";
 
-/** Somebody who has never said anything here owns nothing. */
+/** A sender without a stored person. Owns nothing. */
 export const NOBODY: PersonId = "nobody";
 
 /**
- * Who is asking, and where the answer will be seen. With `chat`, everyone in that chat reads along, so only
- * what was said there may be shown. `everyone` is for the operator's own tools.
+ * The person who asks, and the chat in which the answer appears. Everybody in `chat` can read the answer, so it may contain
+ * only content of that chat. `everyone` has access to everything, for the operator's tools.
  */
 export type Asker = { readonly person: PersonId; readonly chat?: string } | { readonly everyone: true };
 
-/** Postrider's own steps, which act for no person. */
+/** Postrider itself, when it acts for no person. */
 export const SYSTEM = { everyone: true } as const;
 
-/** What decides who may see a session: a person or a chat owns it; `audience` is the chat that saw all of it. */
+/** Determines who may see a session. A person or a chat owns it; `audience` is the chat that has seen all of it. */
 export interface Ownership {
   readonly owner: string;
   readonly audience?: string;
 }
 
-/** The name of a chat with several people, as an owner or audience; undefined for a direct chat. */
+/** The owner or audience name of a chat with several people. `undefined` for a direct chat. */
 export function getChatAudience(
   source: Pick<Source, "platform" | "chatType" | "chatId">,
 ): string | undefined {
@@ -32,12 +32,12 @@ export function getChatAudience(
   return `chat:${source.platform}:${source.chatId}`;
 }
 
-/** Only the word itself opens every door, not the mere mention of it. */
+/** Only `everyone: true` grants full access, not the mere presence of the property. */
 export function isEveryone(asker: Asker): asker is { readonly everyone: true } {
   return "everyone" in asker && asker.everyone === true;
 }
 
-/** The rule of who may see what, in one place. Stores compile the same rule into their queries. */
+/** The visibility rule. Stores express the same rule in their queries. */
 export function canSee(asker: Asker, session: Ownership): boolean {
   if (isEveryone(asker)) return true;
   if (asker.chat === undefined) return session.owner === asker.person;

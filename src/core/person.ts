@@ -19,13 +19,13 @@ export interface PersonAccount {
   readonly createdAt: number;
 }
 
-/** How much there is of a person. */
+/** Totals of a person's data. */
 export interface PersonCounts {
   readonly accounts: number;
   /** Their own sessions, and the messages in them. */
   readonly sessions: number;
   readonly messages: number;
-  /** What they said in sessions that belong to a chat or to someone else. */
+  /** Their messages in sessions of a chat or of another person. */
   readonly elsewhere: number;
   readonly attachments: number;
   readonly conversations: number;
@@ -33,19 +33,19 @@ export interface PersonCounts {
   readonly inbox: number;
   readonly turns: number;
   readonly deliveries: number;
-  /** Programs that ran for them. */
+  /** Processes that ran for them. */
   readonly processes: number;
   readonly pairings: number;
   readonly approvals: number;
   readonly allowed: number;
-  /** What is remembered of them. */
+  /** Entries in their memory. */
   readonly memories: number;
 }
 
-/** What a person may do here, what they were asked, and what they have allowed. */
+/** A person's role, pairing codes, approval requests and approval rules. */
 export interface PersonAccess {
   readonly role?: AccessRole;
-  /** Codes that they asked for, or that link to them. */
+  /** Codes that they requested, or that link an account to them. */
   readonly pairings: readonly {
     readonly platform: string;
     readonly asker?: Source;
@@ -53,7 +53,7 @@ export interface PersonAccess {
     readonly expiresAt: number;
   }[];
   readonly approvals: readonly Approval[];
-  /** In one session, or everywhere, and in one folder, where the pattern has one; or never. */
+  /** Approval rules: for one session or all, and for one folder if the pattern has one. */
   readonly allowed: readonly {
     readonly pattern: string;
     readonly folder?: string;
@@ -63,7 +63,7 @@ export interface PersonAccess {
   }[];
 }
 
-/** Everything of a person but their own sessions, which are read as sessions are. */
+/** All data of a person except their own sessions. */
 export interface PersonData extends PersonAccess {
   readonly person: PersonId;
   readonly name?: string;
@@ -81,7 +81,7 @@ export interface PersonData extends PersonAccess {
   readonly turns: readonly PersonTurn[];
   readonly deliveries: readonly PersonDelivery[];
   readonly processes: readonly PersonProcess[];
-  /** What is remembered of them now, everywhere or in one chat with others. */
+  /** Entries of their memory, general or of one shared chat. */
   readonly memories: readonly { readonly text: string; readonly chat?: string }[];
 }
 
@@ -101,7 +101,7 @@ export interface PersonInbox {
   readonly messageId: string;
   readonly at: number;
   readonly state: InboundState;
-  /** Only while it waits: then it is in the session. */
+  /** Only while it is pending. Later the session contains it. */
   readonly message?: NewMessage;
 }
 
@@ -114,7 +114,7 @@ export interface PersonTurn {
 }
 
 export interface PersonDelivery {
-  /** Absent for what belongs to none. */
+  /** Absent for a delivery without a session. */
   readonly session?: string;
   readonly state: string;
   readonly createdAt: number;
@@ -131,11 +131,11 @@ export interface PersonProcess {
   readonly command: string;
   readonly cwd: string;
   readonly target: Source;
-  /** The last of what it has printed. */
+  /** The end of its output. */
   readonly output: string;
 }
 
-/** Whether a source, or what a message says of its origin, names one of these accounts. */
+/** Whether a source or a message's origin belongs to one of these accounts. */
 export function isSentBy(
   accounts: readonly Pick<PersonAccount, "platform" | "id" | "altId">[],
   from: { readonly platform?: string; readonly userId?: string; readonly userIdAlt?: string } | undefined,
@@ -147,7 +147,7 @@ export function isSentBy(
   );
 }
 
-/** A source with nothing of who spoke. */
+/** The source without its sender. */
 export function stripSender({ userId: _, userName: _n, userIdAlt: _a, ...place }: Source): Source {
   return place;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { listKnownPlatforms, platformTraits } from "./platforms.ts";
 
-describe("what is known of a platform", () => {
-  it("covers every platform that Postrider speaks", () => {
+describe("the traits of a platform", () => {
+  it("cover every supported platform", () => {
     expect([...listKnownPlatforms()].sort()).toEqual([
       "acp",
       "api_server",
@@ -23,17 +23,17 @@ describe("what is known of a platform", () => {
     ]);
   });
 
-  it("hides ids on request where they lead to phone numbers", () => {
+  it("hide ids on request if they reveal phone numbers", () => {
     const redactable = listKnownPlatforms().filter((name) => platformTraits(name).redactable);
     expect([...redactable].sort()).toEqual(["signal", "telegram", "whatsapp"]);
   });
 
-  it("leaves ids where people can be mentioned by nothing else", () => {
+  it("keep ids if mentions need them", () => {
     const raw = listKnownPlatforms().filter((name) => platformTraits(name).rawIdsForMentions);
     expect([...raw].sort()).toEqual(["discord", "slack"]);
   });
 
-  it("knows how much fits in one message", () => {
+  it("contain the limit of a message", () => {
     expect(platformTraits("telegram").messageLimit).toBe(4096);
     expect(platformTraits("discord").messageLimit).toBe(2000);
     expect(platformTraits("sms").messageLimit).toBe(1600);
@@ -41,13 +41,13 @@ describe("what is known of a platform", () => {
       expect(platformTraits(name).messageLimit).toBeGreaterThanOrEqual(1600);
   });
 
-  it("claims that a repeated send is harmless only where it is", () => {
+  it("declare idempotent sends only for platforms that have them", () => {
     const idempotent = listKnownPlatforms().filter((name) => platformTraits(name).outbound === "idempotent");
     expect([...idempotent].sort()).toEqual(["acp", "api_server", "local", "matrix", "web"]);
     expect(platformTraits("telegram")).toMatchObject({ inbound: "redelivers", outbound: "unknowable" });
   });
 
-  it.each(["bluebubbles", "my_own-bot", "constructor"])("promises least and hides most for %s", (name) => {
+  it.each(["bluebubbles", "my_own-bot", "constructor"])("have the safest values for %s", (name) => {
     expect(platformTraits(name)).toMatchObject({
       redactable: true,
       rawIdsForMentions: false,
@@ -57,7 +57,7 @@ describe("what is known of a platform", () => {
     });
   });
 
-  it("writes names as people do", () => {
+  it("contain the name for people", () => {
     expect(platformTraits("whatsapp").label).toBe("WhatsApp");
     expect(platformTraits("my_own-bot").label).toBe("My Own Bot");
   });

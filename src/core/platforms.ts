@@ -1,41 +1,38 @@
-/** What Postrider may count on at a platform. */
+/** The capabilities and limits of a platform. */
 export interface PlatformTraits {
-  /** How people write its name. */
+  /** The name for people. */
   readonly label: string;
-  /** Whether `redact_pii: true` hides ids here: where an id is, or leads to, a phone number. */
+  /** Whether `redact_pii: true` hides ids here, because an id is or reveals a phone number. */
   readonly redactable: boolean;
-  /** Whether the model needs real ids to mention people, so that they are never masked in its own chats. */
+  /** Whether the model needs real ids to mention people. Such ids are never masked in chats of this platform. */
   readonly rawIdsForMentions: boolean;
-  /** The longest text that one message can carry, in UTF-16 units. */
+  /** The maximum length of a message in UTF-16 units. */
   readonly messageLimit: number;
   /** Whether an answer can be sent into a thread or topic of a chat. */
   readonly threads: boolean;
-  /** What becomes of a message that arrived and was not stored because we fell. */
+  /** How to get a message that arrived but was not stored because of a crash. */
   readonly inbound: "redelivers" | "can_be_asked_again" | "gone";
-  /** What can be known of a message that was sent when we fell before noting it. */
+  /** How to learn whether a message was sent, after a crash before its outcome was stored. */
   readonly outbound: "idempotent" | "can_be_looked_up" | "unknowable";
 }
 
-/** The platform of editors: a thread is one session, and only the process that an editor has started can reach it. */
+/** The platform of editors. A thread is one session, and only the process that the editor started can reach it. */
 export const EDITOR_PLATFORM = "acp";
 
-/** What is known of a platform; for an unknown name the values that promise least and hide most. */
+/** The traits of a platform. An unknown name gets the safest values. */
 export function platformTraits(name: string): PlatformTraits {
   return KNOWN.get(name) ?? { ...UNKNOWN, label: titleCase(name) };
 }
 
-/** The names in the table. Any other lower-case name may be a platform too. */
+/** Platforms in the table. Any other lower-case name can be a platform too. */
 export function listKnownPlatforms(): readonly string[] {
   return [...KNOWN.keys()];
 }
 
-/** Read as a stream or written as a file: there is no message to split. */
+/** For streams and files, which are not split into messages. */
 const UNLIMITED: number = Number.MAX_SAFE_INTEGER;
 
-/**
- * Redactable, because whoever asks for redaction means it, also where the platform is somebody's own. Short
- * messages, because text that is refused is worse than text in two parts.
- */
+/** Redactable, so that a custom platform reveals no ids. Short messages, because a split text is better than a rejected one. */
 const UNKNOWN: PlatformTraits = {
   label: "",
   redactable: true,
@@ -46,7 +43,7 @@ const UNKNOWN: PlatformTraits = {
   outbound: "unknowable",
 };
 
-/** What most known platforms have in common; each entry says where it differs. */
+/** Common values of the known platforms. Each entry overrides some. */
 const PLAIN: Omit<PlatformTraits, "label"> = {
   redactable: false,
   rawIdsForMentions: false,
@@ -56,7 +53,7 @@ const PLAIN: Omit<PlatformTraits, "label"> = {
   outbound: "unknowable",
 };
 
-/** Readers of the session's event stream: reading it again from a cursor repeats nothing. */
+/** Clients that read the session's event stream from a cursor, so nothing is repeated. */
 const READER: Omit<PlatformTraits, "label"> = {
   ...PLAIN,
   messageLimit: UNLIMITED,
@@ -68,7 +65,7 @@ const KNOWN: ReadonlyMap<string, PlatformTraits> = new Map<string, PlatformTrait
   ["web", { ...READER, label: "Web" }],
   [EDITOR_PLATFORM, { ...READER, label: "Editor (ACP)" }],
   ["api_server", { ...READER, label: "API server" }],
-  // Updates stay with Telegram until a later offset confirms them; a bot cannot read what it has sent.
+  // Telegram keeps updates until a later offset confirms them. A bot cannot read its own messages.
   ["telegram", { ...PLAIN, label: "Telegram", redactable: true, threads: true, inbound: "redelivers" }],
   [
     "discord",
@@ -79,7 +76,7 @@ const KNOWN: ReadonlyMap<string, PlatformTraits> = new Map<string, PlatformTrait
       messageLimit: 2000,
       threads: true,
       inbound: "can_be_asked_again",
-      // A nonce is honoured for some minutes only, less than an outage may last; the channel's history is not.
+      // Discord remembers a nonce for minutes only, and an outage may last longer. The channel's history stays.
       outbound: "can_be_looked_up",
     },
   ],
@@ -89,16 +86,16 @@ const KNOWN: ReadonlyMap<string, PlatformTraits> = new Map<string, PlatformTrait
       ...PLAIN,
       label: "Slack",
       rawIdsForMentions: true,
-      // Longer texts are accepted and split by Slack itself, through the middle of code blocks.
+      // Slack splits longer texts itself, also in the middle of code blocks.
       messageLimit: 4000,
       threads: true,
-      // An envelope that is not acknowledged comes again.
+      // Slack delivers an unacknowledged envelope again.
       inbound: "redelivers",
       outbound: "can_be_looked_up",
     },
   ],
   ["whatsapp", { ...PLAIN, label: "WhatsApp", redactable: true, inbound: "redelivers" }],
-  // The daemon confirms a message to the server before we have it; longer bodies become attachments.
+  // The daemon acknowledges a message before Postrider gets it. Longer texts become attachments.
   ["signal", { ...PLAIN, label: "Signal", redactable: true, messageLimit: 2000 }],
   [
     "mattermost",
@@ -116,11 +113,11 @@ const KNOWN: ReadonlyMap<string, PlatformTraits> = new Map<string, PlatformTrait
     {
       ...PLAIN,
       label: "Matrix",
-      // An event holds 64 KiB with the text in it twice, plain and formatted, at up to three bytes a unit.
+      // An event of 64 KiB contains the text twice, plain and formatted, with up to three bytes for each unit.
       messageLimit: 8000,
       threads: true,
       inbound: "can_be_asked_again",
-      // The transaction id in the address makes a repeated send the same event.
+      // The transaction id in the URL makes a repeated request the same event.
       outbound: "idempotent",
     },
   ],
@@ -135,7 +132,7 @@ const KNOWN: ReadonlyMap<string, PlatformTraits> = new Map<string, PlatformTrait
       outbound: "can_be_looked_up",
     },
   ],
-  // Its limit is 20,000 bytes, and a Chinese character takes three.
+  // The limit is 20,000 bytes, and a Chinese character has three.
   ["dingtalk", { ...PLAIN, label: "DingTalk", messageLimit: 6000 }],
   ["homeassistant", { ...PLAIN, label: "Home Assistant" }],
   ["webhook", { ...PLAIN, label: "Webhook", messageLimit: UNLIMITED }],

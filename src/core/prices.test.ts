@@ -16,7 +16,7 @@ describe("the price table", () => {
     ["openai", "gpt-5-mini-2025-08-07", [0.25, 2, 0.025, 0.25]],
     ["openai", "gpt-4o-2024-08-06", [2.5, 10, 1.25, 2.5]],
     ["openai", "GPT-4.1", [2, 8, 0.5, 2]],
-  ] as const)("knows what %s asks for %s", (provider, model, expected) => {
+  ] as const)("has the price of %s for %s", (provider, model, expected) => {
     const { input, output, cacheRead, cacheWrite } = findPrice(provider, model, now) ?? {};
     const prices = [input, output, cacheRead, cacheWrite].map((price) => Number(price?.toFixed(6)));
     expect(prices).toEqual(expected);
@@ -31,11 +31,11 @@ describe("the price table", () => {
     ["openrouter", "claude-sonnet-5-5"],
     ["compatible", "gpt-4o"],
     ["openai", ""],
-  ])("knows no price of %s for %s", (provider, model) => {
+  ])("has no price of %s for %s", (provider, model) => {
     expect(findPrice(provider, model, now)).toBeUndefined();
   });
 
-  it("has the price of the day on which a request was made", () => {
+  it("has the price of the day of the request", () => {
     expect(findPrice("openai", "o3", Date.parse("2025-06-09"))?.input).toBe(10);
     expect(findPrice("openai", "o3", Date.parse("2025-06-10"))?.input).toBe(2);
     expect(findPrice("anthropic", "claude-sonnet-5-5", Date.parse("2026-10-06"))?.cacheRead).toBeCloseTo(0.2);
@@ -46,7 +46,7 @@ describe("the price table", () => {
 describe("the price of a request", () => {
   const price = { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 };
 
-  it("counts each kind of token once, by its own price", () => {
+  it("counts each kind of token once, with its own price", () => {
     expect(priceRequest(price, {})).toBe(0);
     expect(priceRequest(price, { inputTokens: million })).toBe(2);
     expect(priceRequest(price, { outputTokens: million })).toBe(10);
@@ -56,7 +56,7 @@ describe("the price of a request", () => {
     expect(priceRequest(price, all)).toBeCloseTo(0.002 + 0.001 + 0.005 + 0.000025, 12);
   });
 
-  it("is higher for all of a request whose prompt is long, and the cache is part of the prompt", () => {
+  it("is higher for a whole request with a long prompt, which includes cached tokens", () => {
     const long = { ...price, long: { above: 1000, input: 2, output: 1.5 } };
     const at = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 100, outputTokens: 5000 };
     expect(priceRequest(long, at)).toBe(priceRequest(price, at));

@@ -1,13 +1,13 @@
 /** The day on which this table was compared with the providers' price lists. */
 export const PRICES_AS_OF = "2026-11-17";
 
-/** USD for a million tokens. Reasoning is part of the output, and input does not contain what the cache gave. */
+/** USD for a million tokens. Output includes reasoning; input excludes cached tokens. */
 export interface Price {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** Factors on all of a request whose prompt is longer than this. */
+  /** Factors for a whole request whose prompt is longer than `above`. */
   readonly long?: { readonly above: number; readonly input: number; readonly output: number };
 }
 
@@ -20,15 +20,15 @@ export interface PricedTokens {
 
 interface ListedPrice extends Price {
   readonly provider: "anthropic" | "openai";
-  /** Found in the model's name without its date. */
+  /** Matched against the model's name without its date. */
   readonly model: RegExp;
-  /** The first day of this price, where an earlier one is listed too. */
+  /** The first day of this price, if the table also has an earlier one. */
   readonly from?: string;
 }
 
 const OPENAI_LONG = { above: 272_000, input: 2, output: 1.5 };
 
-/** The first entry that fits counts; of several prices of a model the newest stands first. */
+/** The first match counts. For a model with several prices, the newest comes first. */
 const PRICES: readonly ListedPrice[] = [
   anthropicPrice(/^claude-fable-5-1$/, 10, 50, { cacheRead: 0.25 }),
   anthropicPrice(/^claude-fable-5$/, 10, 50),
@@ -65,7 +65,7 @@ const PRICES: readonly ListedPrice[] = [
   openaiPrice(/^o1$/, 15, 60, 7.5),
 ];
 
-/** What a provider asked for this model on that day; nothing where the table does not know. */
+/** The price of this model on that day, if the table has it. */
 export function findPrice(provider: string, model: string, at: number): Price | undefined {
   const name = model.toLowerCase().replace(/(-\d{4}-?\d{2}-?\d{2}|-latest|@\d{8})$/, "");
   const listed = PRICES.filter(
@@ -85,7 +85,7 @@ export function priceRequest(price: Price, used: PricedTokens): number {
   return (prompt * factor.input + outputTokens * price.output * factor.output) / 1_000_000;
 }
 
-/** Cached input costs a tenth, and five quarters for writing it for five minutes, unless said. */
+/** Default: cached input costs 0.1 of the input price, writing the cache for five minutes 1.25. */
 function anthropicPrice(
   model: RegExp,
   input: number,
@@ -103,7 +103,7 @@ function anthropicPrice(
   };
 }
 
-/** Writing the cache costs the same as other input, unless said. */
+/** Default: writing the cache costs the same as other input. */
 function openaiPrice(
   model: RegExp,
   input: number,

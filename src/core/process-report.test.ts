@@ -44,8 +44,8 @@ const watching = (mode: WatchMode, everyMs?: number): Process["watch"] => ({
 const ended = (exit: Exit, more: Partial<Process> = {}): Process =>
   process({ status: { state: "ended", at: later, exit }, ...more });
 
-describe("while it runs", () => {
-  it("is told with mode all alone, when its time has come and it has printed something", () => {
+describe("a running process", () => {
+  it("is reported only in mode all, after the interval and with new output", () => {
     const news = (mode: WatchMode, now: number, total = 10): unknown =>
       findDueReport(process({ watch: watching(mode, MINUTE), total }), now);
     expect(WATCH_MODES.map((mode) => news(mode, later))).toEqual(["progress", ...Array(3).fill(undefined)]);
@@ -58,12 +58,12 @@ describe("while it runs", () => {
     expect(findDueReport(process({ total: 11, reported: told }), later + MINUTE)).toBe("progress");
   });
 
-  it("is noticed to have printed more also when all that is kept is full", () => {
+  it("has new output also when the kept output is full", () => {
     const told = { upTo: 5 * KEPT_OUTPUT, at: BEGUN, matches: 0, end: false };
     expect(findDueReport(process({ total: 5 * KEPT_OUTPUT + 1, reported: told }), later)).toBe("progress");
   });
 
-  it("is told of with its last 500 characters, in a fence that nothing in them closes", () => {
+  it("is reported with its last 500 characters, in a code block that they cannot close", () => {
     const output = `${"x".repeat(600)}\n\`\`\`\nend\n`;
     const words = formatProgress(process(), output, later);
     expect(words.split("\n")[0]).toBe("`npm test` (proc_0123456789ab) runs for 3 min.");
@@ -71,7 +71,7 @@ describe("while it runs", () => {
     expect(inside).toBe(output.trimEnd().slice(-500));
   });
 
-  it("is told at once of lines that were waited for, unless nothing is to be told, and then no more often than every 30 s", () => {
+  it("reports matching lines at once, except in mode off, and then at most every 30 s", () => {
     const matches = { count: 3, lines: ["a", "b", "c"] };
     const news = (mode: WatchMode) => findDueReport(process({ watch: watching(mode), matches }), BEGUN + 1);
     expect(WATCH_MODES.map(news)).toEqual(["matched", "matched", "matched", undefined]);
@@ -85,13 +85,13 @@ describe("while it runs", () => {
     );
   });
 
-  it("is not told of before it runs", () => {
+  it("is not reported before it runs", () => {
     expect(findDueReport(process({ status: { state: "starting" }, total: 9 }), later)).toBeUndefined();
   });
 });
 
-describe("its end", () => {
-  it("is told with all and result, with error only when it failed, with off never", () => {
+describe("the end of a process", () => {
+  it("is reported in the modes all and result, in error only after a failure, in off never", () => {
     const news = (exit: Exit) =>
       WATCH_MODES.map((mode) => findDueReport(ended(exit, { watch: watching(mode) }), later));
     expect(news({ code: 0 })).toEqual(["ended", "ended", "over", "over"]);
@@ -99,7 +99,7 @@ describe("its end", () => {
       expect(news(exit)).toEqual(["ended", "ended", "ended", "over"]);
   });
 
-  it("is never told twice", () => {
+  it("is never reported twice", () => {
     const told = { upTo: 0, at: 0, matches: 0, end: true };
     fc.assert(
       fc.property(fc.constantFrom(...WATCH_MODES), fc.nat(), fc.nat(), (mode, total, count) => {
@@ -112,7 +112,7 @@ describe("its end", () => {
     );
   });
 
-  it("says how it ended, and its last 1000 characters", () => {
+  it("contains the exit and the last 1000 characters", () => {
     const words = formatEnd(ended({ code: 1 }), `${"y".repeat(3000)}\nfailed\n`);
     expect(words.split("\n")[0]).toBe("`npm test` (proc_0123456789ab) ended with code 1 after 3 min.");
     expect(words).toContain(`\n${"y".repeat(1000 - 7)}\nfailed\n`);
@@ -121,7 +121,7 @@ describe("its end", () => {
     expect(formatEnd(ended({ code: 0 }), " \n")).toMatch(/after 3 min\. It printed nothing\.$/);
   });
 
-  it("brings lines along that were waited for and not told yet, also where the end itself is not told", () => {
+  it("contains matching lines that were not reported yet, also if the end itself is not reported", () => {
     const matches = { count: 1, lines: ["listening on 80"] };
     expect(formatEnd(ended({ code: 0 }, { matches }), "bye")).toContain("listening on 80");
     const quiet = ended({ code: 0 }, { matches, watch: watching("error") });
@@ -130,14 +130,14 @@ describe("its end", () => {
     expect(buildProcessReport(quiet, 0)).toMatchObject({ matches: 1, end: true });
   });
 
-  it("is told to the agent as what it is", () => {
+  it("is reported to the agent", () => {
     expect(formatWakeMessage(ended({ code: 0 }), "done\n")).toBe(
       "[The background process proc_0123456789ab (`npm test`) ended with code 0 after 3 min. Its last output:\n```\ndone\n```\n]",
     );
   });
 });
 
-it("marks never less than was told before", () => {
+it("never records less than before", () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(), (before, upTo) => {
       const { reported } = process({ reported: { upTo: before, at: 0, matches: 0, end: false } });
@@ -146,7 +146,7 @@ it("marks never less than was told before", () => {
   );
 });
 
-it("has no half of a character at the cut, whatever was printed", () => {
+it("has no lone surrogate at the cut, for any output", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 400, maxLength: 700 }), (printed) => {
       expect(formatProgress(process(), printed, later).isWellFormed()).toBe(true);
@@ -154,12 +154,12 @@ it("has no half of a character at the cut, whatever was printed", () => {
   );
 });
 
-it("names a command on one line, whatever is in it", () => {
+it("contains the command on one line", () => {
   expect(formatCommand("echo `id`\n\tdone")).toBe("`echo 'id' done`");
   expect(formatCommand("x".repeat(200))).toHaveLength(82);
 });
 
-it("says how long in two words at most", () => {
+it("contains the duration in two units at most", () => {
   const words = [0, 59, 60, 3599, 3600, 3660, 86_400, 90_000].map((seconds) =>
     formatDuration(seconds * 1000),
   );

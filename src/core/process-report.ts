@@ -2,20 +2,17 @@ import { fenceCode } from "./fence.ts";
 import { toOneLine } from "./printable.ts";
 import { type Exit, MIN_REPORT_INTERVAL_MS, type Process, type ProcessReport } from "./process.ts";
 
-/** Of what it has printed, so many of the last characters: while it runs, and when it has ended. */
+/** How many of the last characters of the output a report contains: while it runs, and after its end. */
 const RUNNING_TAIL = 500;
-const LAST_TAIL = 1000;
-const LONGEST_COMMAND = 80;
-const MOST_LINES = 8;
-const LONGEST_LINE = 200;
+const END_TAIL = 1000;
+const MAX_COMMAND_LENGTH = 80;
+const MAX_MATCHED_LINES = 8;
+const MAX_LINE_LENGTH = 200;
 
-/**
- * What the chat is to be told of a process now: how far it is, in one message that is edited; lines that were waited for;
- * its end. `over`: it has ended, and nobody wants to know.
- */
+/** `progress` is one message that is edited; `matched` reports lines; `over`: it ended, and its end is not to be reported. */
 export type ReportKind = "progress" | "matched" | "ended" | "over";
 
-/** Compares counts of what was ever printed: the output that is kept stops growing when it is full. */
+/** Compares totals, because the kept output stops growing at its limit. */
 export function findDueReport(process: Process, now: number): ReportKind | undefined {
   const { status, watch, reported, matches } = process;
   if (reported.end) return undefined;
@@ -33,17 +30,17 @@ export function findDueReport(process: Process, now: number): ReportKind | undef
     : undefined;
 }
 
-/** An instant in the future was stored under a clock that was ahead: nobody waits for it. */
+/** A time in the future was stored while the system clock was ahead. It counts as passed. */
 function hasPassed(since: number, ms: number, now: number): boolean {
   return now < since || now - since >= ms;
 }
 
-/** What is told now and then while it runs has a message of its own, which is edited. */
+/** Whether regular reports go into one message that is edited. */
 export function hasProgressMessage({ watch }: Pick<Process, "watch">): boolean {
   return watch.mode === "all" && watch.everyMs !== undefined;
 }
 
-/** The mark that goes with the news: all that there was up to `upTo` has been told. */
+/** The record of a report: output up to `upTo`, all matches, and the end if it ended. */
 export function buildProcessReport({ id, status, matches, reported }: Process, upTo: number): ProcessReport {
   return {
     process: id,
@@ -54,7 +51,7 @@ export function buildProcessReport({ id, status, matches, reported }: Process, u
   };
 }
 
-/** How far it is. Output is given without control codes, here and below. */
+/** The text of a progress report. `output` contains no control codes, here and below. */
 export function formatProgress(process: Process, output: string, now: number): string {
   return appendOutput(
     `${formatName(process)} runs for ${formatDuration(now - process.begunAt)}.`,
@@ -63,29 +60,29 @@ export function formatProgress(process: Process, output: string, now: number): s
   );
 }
 
-/** The lines that were waited for, as far as they have not been told. */
+/** The matched lines that were not reported yet. */
 export function formatMatches(process: Process): string {
   return `${formatName(process)} printed${formatMatchedLines(process)}`;
 }
 
-/** How it ended, with its last words. */
+/** The exit and the last output. */
 export function formatEnd(process: Process, output: string): string {
   const { matches, reported, watch } = process;
   const isNew = watch.mode !== "off" && matches.count > reported.matches;
-  const lines = isNew ? `\n\nIt had printed${formatMatchedLines(process)}\n\nAt last:` : "";
-  return appendOutput(`${formatEndLine(process)}${lines}`, output, LAST_TAIL);
+  const lines = isNew ? `\n\nIt printed${formatMatchedLines(process)}\n\nIts last output:` : "";
+  return appendOutput(`${formatEndLine(process)}${lines}`, output, END_TAIL);
 }
 
-/** The last line of what was told while it ran. */
+/** The last line of the progress message. */
 export function formatEndLine(process: Process): string {
   return `${formatName(process)} ${describeEnd(process)}.`;
 }
 
-/** What the agent is told, in its own session. */
+/** The message that reports the end of a process to the agent. */
 export function formatWakeMessage(process: Process, output: string): string {
   const { id, command } = process;
-  const said = takeTail(output, LAST_TAIL);
-  const last = said === "" ? "It printed nothing." : `Its last output:\n${fenceCode(said)}\n`;
+  const tail = takeTail(output, END_TAIL);
+  const last = tail === "" ? "It printed nothing." : `Its last output:\n${fenceCode(tail)}\n`;
   return `[The background process ${id} (${formatCommand(command)}) ${describeEnd(process)}. ${last}]`;
 }
 
@@ -103,16 +100,16 @@ export function formatDuration(ms: number): string {
   return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
 }
 
-/** To stand after what has ended. */
+/** Describes the exit. The result follows the name of the process. */
 export function describeExit(exit: Exit): string {
   if ("code" in exit) return `ended with code ${exit.code}`;
   if ("signal" in exit) return `was ended by ${exit.signal}`;
-  return exit.neverRan ? "was never begun" : "ended with an unknown code";
+  return exit.neverRan ? "never started" : "ended with an unknown code";
 }
 
 /** A command on one line, as code. */
-export function formatCommand(command: string, longest: number = LONGEST_COMMAND): string {
-  return `\`${shorten(toOneLine(command), longest).replaceAll("`", "'")}\``;
+export function formatCommand(command: string, maxLength: number = MAX_COMMAND_LENGTH): string {
+  return `\`${shorten(toOneLine(command), maxLength).replaceAll("`", "'")}\``;
 }
 
 function needsEndReport({ status, watch: { mode } }: Process): boolean {
@@ -130,26 +127,27 @@ function describeEnd({ status, begunAt }: Process): string {
 }
 
 function formatMatchedLines({ matches, reported }: Process): string {
-  const isNew = matches.count - reported.matches;
-  const lines = matches.lines.slice(-Math.min(isNew, MOST_LINES)).map((line) => shorten(line, LONGEST_LINE));
-  const more = isNew - lines.length;
+  const newCount = matches.count - reported.matches;
+  const newLines = matches.lines.slice(-Math.min(newCount, MAX_MATCHED_LINES));
+  const lines = newLines.map((line) => shorten(line, MAX_LINE_LENGTH));
+  const more = newCount - lines.length;
   const before = more > 0 ? ` (and ${more} more before)` : "";
   return `${before}:\n\n${fenceCode(lines.join("\n"))}`;
 }
 
-function appendOutput(words: string, output: string, most: number): string {
-  const said = takeTail(output, most);
-  return said === "" ? `${words} It printed nothing.` : `${words}\n\n${fenceCode(said)}`;
+function appendOutput(text: string, output: string, maxLength: number): string {
+  const tail = takeTail(output, maxLength);
+  return tail === "" ? `${text} It printed nothing.` : `${text}\n\n${fenceCode(tail)}`;
 }
 
-/** The last characters, from the beginning of a whole one on, without blank lines before them. */
-function takeTail(output: string, most: number): string {
-  const last = output.trimEnd().slice(-most);
+/** The last characters, without half a surrogate pair and without blank lines at the start. */
+function takeTail(output: string, maxLength: number): string {
+  const last = output.trimEnd().slice(-maxLength);
   return last.replace(/^[\uDC00-\uDFFF]/, "").replace(/^(?:[^\S\n]*\n)+/, "");
 }
 
-function shorten(text: string, most: number): string {
-  // One character more than is shown says that there is more; each has two units at most.
-  const characters = [...text.slice(0, 2 * most + 2)];
-  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : text;
+function shorten(text: string, maxLength: number): string {
+  // One character more than the limit is enough to know that the text is too long; a character has two units at most.
+  const characters = [...text.slice(0, 2 * maxLength + 2)];
+  return characters.length > maxLength ? `${characters.slice(0, maxLength - 1).join("")}…` : text;
 }

@@ -1,122 +1,122 @@
 import type { Source } from "./source.ts";
 
-/** How much of what a process prints is kept, in characters: the last of it. */
+/** The number of characters of a process's output that are kept: the last ones. */
 export const KEPT_OUTPUT = 200_000;
-/** So many run at once in one home. */
+/** The maximum number of running processes in one home. */
 export const MAX_PROCESSES = 64;
-/** How long one that has ended is still among those that are listed, from its end. */
+/** How long lists still contain a process after its end. */
 export const LISTED_AFTER_END_MS: number = 30 * 60_000;
-/** Its row and its output are kept longer. */
+/** How long its row and its output are kept after its end. */
 export const OUTPUT_KEPT_MS: number = 7 * 86_400_000;
-/** Nobody is told of a process more often than this. */
+/** The minimum interval between two reports about a process. */
 export const MIN_REPORT_INTERVAL_MS = 30_000;
 
-/** What the chat that started a process is told of it: everything, its end, its end if it failed, or nothing. */
+/** The reports in the chat that started a process: all, only its end, only its end if it failed, or none. */
 export type WatchMode = "all" | "result" | "error" | "off";
 
 export const WATCH_MODES: readonly WatchMode[] = ["all", "result", "error", "off"];
 
-/** When somebody is told of a process. Fixed at its start. */
+/** When reports about a process are sent. Fixed at its start. */
 export interface Watch {
   readonly mode: WatchMode;
-  /** Told so often of what it has printed since; never, unless said. */
+  /** The interval of reports with new output. Absent: none. */
   readonly everyMs?: number;
-  /** Told at once of a line that holds one of these. */
+  /** A line that contains one of these texts is reported at once. */
   readonly patterns: readonly string[];
-  /** Its end is told to the agent, which answers in the session that started it. */
+  /** The end of the process starts a turn of the agent in the session that started it. */
   readonly wakes: boolean;
 }
 
-/** A program to be run for a session. */
+/** A command to run for a session. */
 export interface NewProcess {
   /** `proc_` and 12 hexadecimal digits. */
   readonly id: string;
-  /** As a shell takes it. */
+  /** The command line for a shell. */
   readonly command: string;
   readonly cwd: string;
-  /** Whether the agent goes on while it runs. Else a tool waits for its end, and it keeps no session from resetting. */
+  /** Whether the agent continues while it runs. Otherwise a tool waits for its end, and it does not prevent a reset. */
   readonly background: boolean;
-  /** Whether it has a terminal of its own; else pipes. */
+  /** Whether it runs in a pseudo-terminal; otherwise with pipes. */
   readonly pty: boolean;
   readonly watch: Watch;
-  /** It is killed so long after its start, also when nobody waits for it any more. */
+  /** It is killed this long after its start, also if no tool waits for it any more. */
   readonly timeoutMs?: number;
 }
 
-/** How a process ended, as the kernel says; `unknown` when whoever could have asked was gone by then, or it never ran. */
+/** The exit that the kernel reported. `unknown` if its keeper had ended by then, or if the command never ran. */
 export type Exit =
   | { readonly code: number }
   | { readonly signal: string }
   | { readonly unknown: true; readonly neverRan?: true };
 
 export type ProcessState =
-  /** It is to run, and nobody has said yet that it does. */
+  /** Stored, but not yet reported as running. */
   | { readonly state: "starting" }
   | {
       readonly state: "running";
       readonly pid: number;
-      /** When it started, as the kernel says: a pid that came back is another process. */
+      /** The start time that the kernel reports. Distinguishes it from a later process with the same pid. */
       readonly startTime: string;
-      /** The runner that looks after it. */
+      /** The runner that supervises it. */
       readonly keeper: string;
-      /** Its keeper was killed and its files are gone: it runs, but its output and its exit code cannot be seen any more. */
+      /** Its keeper was killed and its files are missing: it runs, but its output and exit code are not available. */
       readonly detached: boolean;
     }
   | { readonly state: "ended"; readonly at: number; readonly exit: Exit };
 
-/** A program that runs for a session, or has. */
+/** A running or ended process of a session. */
 export interface Process extends NewProcess {
   readonly session: string;
   readonly conversation: number;
-  /** Where it was started; whoever is told of it is told there. */
+  /** The chat that started it and receives the reports. */
   readonly target: Source;
   readonly begunAt: number;
-  /** What was written to it since its last finished line. Not there where that is not known. */
+  /** Input since its last complete line. Absent if unknown. */
   readonly unfinishedInput?: string;
   readonly status: ProcessState;
-  /** How many characters it has printed so far, kept or not. */
+  /** The number of characters printed so far, kept or not. */
   readonly total: number;
-  /** The keeper's own mark of how far it has stored what was printed; the next keeper goes on from there. */
+  /** The keeper's position up to which output is stored. The next keeper continues there. */
   readonly readTo?: string;
-  /** Lines that a pattern was found in, and how many there were in all. */
+  /** Lines that matched a pattern. */
   readonly matches: WatchMatches;
   readonly reported: ReportedState;
 }
 
 export interface WatchMatches {
   readonly count: number;
-  /** The newest, oldest first. */
+  /** The newest matches, in order. */
   readonly lines: readonly string[];
 }
 
-/** What the chat has been told of a process. */
+/** The part of a process that was reported in the chat. */
 export interface ReportedState {
-  /** Of its output, up to this character. */
+  /** Output up to this character was reported. */
   readonly upTo: number;
   readonly at: number;
   readonly matches: number;
   readonly end: boolean;
-  /** The delivery of the one message that is edited while it runs. */
+  /** The delivery of the progress message, which is edited while the process runs. */
   readonly progress?: number;
 }
 
-/** A part of what a process has printed. */
+/** A part of the output of a process. */
 export interface ProcessOutput {
   readonly text: string;
-  /** The place of its first character in all that was printed. */
+  /** The offset of its first character in the whole output. */
   readonly from: number;
   readonly total: number;
 }
 
-/** The chat is told so much more of a process. */
+/** A report about a process, for its chat. */
 export interface ProcessReport {
   readonly process: string;
-  /** What had been told before, so that nothing is told twice. */
+  /** The state before this report, so that nothing is reported twice. */
   readonly before: { readonly upTo: number; readonly matches: number; readonly end: boolean };
   readonly upTo: number;
   readonly matches: number;
   readonly end: boolean;
-  /** Whether the delivery that tells it is the one message that is edited while it runs. */
+  /** Whether the delivery is the progress message, which is edited while the process runs. */
   readonly isProgress?: boolean;
 }
 
@@ -124,7 +124,7 @@ export function isProcessId(text: string): boolean {
   return /^proc_[0-9a-f]{12}$/.test(text);
 }
 
-/** From six bytes of chance. */
+/** Uses the first six of the random bytes. */
 export function processIdFrom(bytes: Uint8Array): string {
   return `proc_${Array.from(bytes.subarray(0, 6), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -18,8 +18,8 @@ const answers = (toolCallId: string, value = `result of ${toolCallId}`): NewMess
   toolName: "run",
 });
 
-describe("what a provider is sent", () => {
-  it("is what was said, when nothing is wrong", () => {
+describe("the history for a provider", () => {
+  it("is unchanged if it is valid", () => {
     const messages = log(
       note("summary so far"),
       user("hi"),
@@ -32,7 +32,7 @@ describe("what a provider is sent", () => {
     expect(providerHistory(messages)).toEqual(messages);
   });
 
-  it("has a result for a call that was killed, so the session goes on", () => {
+  it("has a result for an interrupted call, so that the session stays usable", () => {
     const result = providerHistory(
       log(user("go"), says("", call("a"), call("b", "fetch")), answers("a"), user("still there?")),
     );
@@ -51,7 +51,7 @@ describe("what a provider is sent", () => {
     });
   });
 
-  it("has a result for a call at the very end", () => {
+  it("has a result for a call at the end", () => {
     expect(brief(providerHistory(log(says("", call("a")))))).toEqual([
       "assistant: [a]",
       `tool a: ${NO_RESULT}`,
@@ -66,7 +66,7 @@ describe("what a provider is sent", () => {
     expect(brief(providerHistory(late))).toEqual(["assistant: [a]", `tool a: ${NO_RESULT}`, "user: well?"]);
   });
 
-  it("has results in the order of the calls, the first of each, with notes behind them", () => {
+  it("has results in the order of the calls, the first of each, then the notes", () => {
     const result = providerHistory(
       log(
         says("", call("a"), call("b")),
@@ -97,12 +97,12 @@ describe("what a provider is sent", () => {
     ]);
   });
 
-  it("keeps apart two calls of the same id in two messages", () => {
+  it("separates two calls with the same id in two messages", () => {
     const messages = log(says("", call("a")), answers("a", "1"), says("", call("a")), answers("a", "2"));
     expect(providerHistory(messages)).toEqual(messages);
   });
 
-  it("has no assistant message without words and calls, and no empty note", () => {
+  it("has no assistant message without text and calls, and no empty note", () => {
     const messages = log(
       user("a"),
       says(""),
@@ -115,13 +115,13 @@ describe("what a provider is sent", () => {
     expect(brief(providerHistory(between))).toEqual(["assistant: [a]", "tool a: result of a"]);
   });
 
-  it("lets nobody but an assistant call tools", () => {
+  it("has tool calls of the assistant only", () => {
     const messages = log({ ...user("hi"), toolCalls: [call("a")] }, answers("a"));
     expect(providerHistory(messages)).toEqual(log(user("hi")));
   });
 });
 
-describe("whatever was stored", () => {
+describe("the history of any session", () => {
   const id = fc.constantFrom("a", "b", "c", "");
   const anyMessage: fc.Arbitrary<NewMessage> = fc.record(
     {
@@ -150,7 +150,7 @@ describe("whatever was stored", () => {
     );
   });
 
-  it("is the same when it is made from itself", () => {
+  it("does not change when it is projected again", () => {
     fc.assert(
       fc.property(anyLog, (messages) => {
         const once = providerHistory(messages);
@@ -160,7 +160,7 @@ describe("whatever was stored", () => {
     );
   });
 
-  it("loses no word of a person or an assistant, and invents none but the missing results", () => {
+  it("loses no text of a person or an assistant, and adds only missing results", () => {
     fc.assert(
       fc.property(anyLog, (messages) => {
         const spoken = (list: readonly Message[]): string[] =>
@@ -178,7 +178,7 @@ describe("whatever was stored", () => {
     );
   });
 
-  it("is unchanged when it was right", () => {
+  it("is unchanged if it was valid", () => {
     const turn = fc.oneof(
       fc.constant([user("x")]),
       fc.constant([note("x")]),
@@ -199,7 +199,7 @@ describe("whatever was stored", () => {
   });
 });
 
-/** The rules of providers, checked message by message with nothing of the projection's own way of working. */
+/** The rules of providers, checked message by message and independently of the projection. */
 function problems(messages: readonly Message[]): string[] {
   const found: string[] = [];
   let expected: string[] = [];

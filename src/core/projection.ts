@@ -1,12 +1,11 @@
 import { getText, type Message, type ToolCall, textPart } from "./message.ts";
 
-/** What a model is told about a call whose result was never stored. */
+/** The result that a model gets for a call without a stored result. */
 export const NO_RESULT = "interrupted: no result was recorded";
 
 /**
- * The messages as every provider accepts them, whatever was stored: each tool call has exactly one result, which
- * stands directly after the message that called, in the order of the calls; no result stands anywhere else. What
- * was said is not touched; this is made anew for each request, so one killed call can never spoil a session.
+ * The messages in a form that every provider accepts: each tool call has exactly one result, directly after the message with
+ * the calls and in their order. Stored messages do not change, so an interrupted call never makes a session unusable.
  */
 export function providerHistory(messages: readonly Message[]): Message[] {
   const result: Message[] = [];
@@ -18,7 +17,7 @@ export function providerHistory(messages: readonly Message[]): Message[] {
   for (const stored of messages) {
     const message = dropInvalidCalls(stored);
     if (message.role === "tool") {
-      // First wins: a later one is a repetition, or answers a call that nobody sees any more.
+      // The first result wins. A later one is a duplicate or belongs to a call that is not shown any more.
       const id = message.toolCallId ?? "";
       if (open?.results.get(id) === null) open.results.set(id, message);
     } else if (!isWorthSending(message)) {
@@ -34,13 +33,13 @@ export function providerHistory(messages: readonly Message[]): Message[] {
   return result;
 }
 
-/** A message that called tools, until the next one speaks. */
+/** A message with tool calls, until the next message. */
 interface OpenCalls {
   readonly message: Message;
   readonly calls: readonly ToolCall[];
-  /** By call id; null until it came. */
+  /** By call id; null until the result arrives. */
   readonly results: Map<string, Message | null>;
-  /** What was noted while the tools ran. It goes behind the results, which nothing may part from their calls. */
+  /** Notes from while the tools ran. They follow the results, which must directly follow their calls. */
   readonly notes: Message[];
 }
 
@@ -53,7 +52,7 @@ function closeCalls({ message, calls, results, notes }: OpenCalls): Message[] {
   return [message, ...answers, ...notes];
 }
 
-/** It never was a row, so it borrows the place and time of the message that called. */
+/** This result was never stored, so it uses the seq and time of the message with the call. */
 function buildMissingResult({ session, seq, at }: Message, call: ToolCall): Message {
   return {
     session,
@@ -67,21 +66,21 @@ function buildMissingResult({ session, seq, at }: Message, call: ToolCall): Mess
   };
 }
 
-/** Only an assistant calls, by an id and a name, and by each id once. The same object if nothing is wrong. */
+/** Keeps calls of an assistant with a name and a unique id. Returns the same object if all calls are valid. */
 function dropInvalidCalls(message: Message): Message {
   if (message.toolCalls === undefined) return message;
   const seen = new Set<string>();
   const valid = message.toolCalls.filter(({ id, name }) => {
-    const good = message.role === "assistant" && id !== "" && name !== "" && !seen.has(id);
-    if (good) seen.add(id);
-    return good;
+    const isValid = message.role === "assistant" && id !== "" && name !== "" && !seen.has(id);
+    if (isValid) seen.add(id);
+    return isValid;
   });
   if (valid.length === message.toolCalls.length) return message;
   const { toolCalls: _, ...rest } = message;
   return valid.length === 0 ? rest : { ...rest, toolCalls: valid };
 }
 
-/** An assistant that says and calls nothing is refused by providers; a note without words tells them nothing. */
+/** Providers reject an assistant message without content. A note without text has no use. */
 function isWorthSending(message: Message): boolean {
   if (message.role === "note") return getText(message) !== "";
   if (message.role !== "assistant" || (message.toolCalls?.length ?? 0) > 0) return true;

@@ -16,7 +16,7 @@ const homeKey = "0123456789abcdef".repeat(4);
 const ON: Privacy = { redactPii: true };
 const STRICT: Privacy = { redactPii: "strict", homeKey };
 
-/** What strict must give, by another implementation. */
+/** The expected result of strict, by another implementation. */
 function keyed(value: string): string {
   return createHmac(
     "sha256",
@@ -61,14 +61,14 @@ describe("hashes", () => {
     expect(hashSender(value)).toHaveLength(17);
   });
 
-  it("of a chat keep the word that says what kind it is", () => {
+  it("of a chat keep its kind", () => {
     expect(hashChat("telegram:12345")).toBe("telegram:5994471abb01");
     expect(hashChat("12345")).toBe("5994471abb01");
     expect(hashChat(":12345")).toBe(hashId(":12345"));
     expect(hashChat("group:a:b")).toBe(`group:${hashId("a:b")}`);
   });
 
-  it("of a chat hide what stands before a colon when that is a number or a name", () => {
+  it("of a chat hide the text before a colon if that is a number or a name", () => {
     for (const id of [
       "15551234567:3@s.whatsapp.net",
       "@alice:example.org",
@@ -82,12 +82,12 @@ describe("hashes", () => {
 
 describe("a phone number", () => {
   it.each([phone, "15551234567", "+1-555-123-4567", "+1 555 123 4567", "+1 (555) 123-4567", "1234567"])(
-    "is seen in %j",
+    "is detected in %j",
     (text) => expect(isPhoneLike(text)).toBe(true),
   );
 
   it.each(["alice", "user-123", "", "123456", "+", "Team 15551234567", "15551234567@s.whatsapp.net"])(
-    "is not seen in %j",
+    "is not detected in %j",
     (text) => expect(isPhoneLike(text)).toBe(false),
   );
 });
@@ -114,7 +114,7 @@ describe("redaction", () => {
     });
   });
 
-  it("hides names that are phone numbers, as the same person", () => {
+  it("hides names that are phone numbers, with the same hash for a person", () => {
     expect(redactSource(caller, ON)).toStrictEqual({
       platform: "signal",
       chatType: "dm",
@@ -134,16 +134,16 @@ describe("redaction", () => {
     expect(JSON.stringify(redacted)).not.toContain("1555");
   });
 
-  it.each(["discord", "slack", "matrix", "email", "local"])("leaves %s as it is", (platform) => {
+  it.each(["discord", "slack", "matrix", "email", "local"])("leaves %s unchanged", (platform) => {
     const there = source({ ...group, platform });
     expect(redactSource(there, ON)).toBe(there);
   });
 
-  it("covers platforms that Postrider does not know", () => {
+  it("covers unknown platforms", () => {
     expect(redactSource(source({ ...group, platform: "bluebubbles" }), ON).userId).toBe("user_5994471abb01");
   });
 
-  it("never lets an id through, whatever the ids are", () => {
+  it("never reveals an id, for any ids", () => {
     const number = fc.stringMatching(/^\+[1-9][0-9]{8,13}$/);
     fc.assert(
       fc.property(
@@ -177,7 +177,7 @@ describe("strict redaction", () => {
     });
   });
 
-  it("tells people apart by a masked name where there is no id", () => {
+  it("distinguishes people by a masked name if there is no id", () => {
     const nameless = source({ platform: "signal", chatId: "1", userName: "alice" });
     expect(redactSource(nameless, STRICT).userName).toBe(`user_${keyed("alice")}`);
   });
@@ -188,19 +188,19 @@ describe("strict redaction", () => {
     }
   });
 
-  it("leaves the ids that mentions need, without the names", () => {
+  it("keeps the ids that mentions need, without the names", () => {
     const seen = redactSource(source({ ...group, platform: "discord" }), STRICT);
     expect(seen).toMatchObject({ chatId: group.chatId, userId: "12345", threadId: "17585" });
     expect(JSON.stringify(seen)).not.toMatch(/alice|Family|Holidays/);
   });
 
-  it("gives other values in another home", () => {
+  it("gives different values in another home", () => {
     const other = { redactPii: "strict", homeKey: "ff".repeat(32) } as const;
     expect(redactSource(group, other).userId).not.toBe(redactSource(group, STRICT).userId);
   });
 
   it.each([undefined, "", "ab", "xyz".repeat(20), "0".repeat(33)])(
-    "refuses to work without a good key (%j)",
+    "is refused without a valid key (%j)",
     (key) => {
       const privacy: Privacy = { redactPii: "strict", ...(key === undefined ? {} : { homeKey: key }) };
       expect(() => redactSource(group, privacy)).toThrow(
@@ -214,12 +214,12 @@ describe("a home channel", () => {
   const home = { platform: "telegram", chatId: "99999", name: "Home base" };
   const den = { platform: "discord", chatId: "12345", name: "Den" };
 
-  it("keeps its name and hides its id, whichever platform it is on", () => {
+  it("keeps its name and hides its id, on every platform", () => {
     expect(redactHome(home, "signal", ON)).toEqual({ ...home, chatId: "fd5f56b40a79" });
     expect(redactHome(den, "telegram", ON)).toEqual({ ...den, chatId: "5994471abb01" });
   });
 
-  it("stays as it is in a conversation that is not redacted", () => {
+  it("is unchanged in a conversation without redaction", () => {
     expect(redactHome(home, "discord", ON)).toBe(home);
     expect(redactHome(home, "telegram", {})).toBe(home);
   });
@@ -229,7 +229,7 @@ describe("a home channel", () => {
     expect(redactHome({ ...home, name: "99999" }, "signal", ON).name).toBe("fd5f56b40a79");
   });
 
-  it("in strict shows its id only where the model speaks and needs it for mentions", () => {
+  it("in strict shows its id only on the conversation's platform, if mentions need it", () => {
     expect(redactHome(den, "discord", STRICT)).toEqual({ ...den, name: "Home" });
     expect(redactHome(den, "telegram", STRICT).chatId).toBe(keyed("12345"));
     expect(redactHome(home, "discord", STRICT).chatId).toBe(keyed("99999"));

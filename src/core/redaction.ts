@@ -6,20 +6,19 @@ import { platformTraits } from "./platforms.ts";
 import type { Source } from "./source.ts";
 
 /**
- * What the model may learn about people.
+ * Which data about people the model gets.
  *
- * - `true` hashes ids on the platforms where an id is or leads to a phone number, and names that are one.
- * - `"strict"` hashes with the home's own key, so that nobody can find a number by trying them all; it masks
- *   ids on every platform, names and topics included. The one exception are ids of the platform where the
- *   conversation is, if people can be mentioned there only by their real ids.
+ * - `true` hashes ids on platforms where an id is or reveals a phone number, and names that are phone numbers.
+ * - `"strict"` hashes with the home's key, so that nobody can find a number by trying all of them. It masks ids, names and
+ *   topics on every platform, except ids of the conversation's own platform if mentions there need real ids.
  */
 export interface Privacy {
   readonly redactPii?: boolean | "strict";
-  /** The home's HMAC key in hex; needed for strict. A secret: it appears in no message. */
+  /** The home's HMAC key in hex, required for `strict`. A secret. */
   readonly homeKey?: string;
 }
 
-/** Twelve hex digits that stand for a value: SHA-256, or HMAC-SHA256 with a key. */
+/** The first 12 hex digits of SHA-256, or of HMAC-SHA256 with a key. */
 export function hashId(value: string, key?: Uint8Array): string {
   const bytes = utf8ToBytes(value);
   return bytesToHex(key === undefined ? sha256(bytes) : hmac(sha256, key, bytes)).slice(0, 12);
@@ -29,19 +28,19 @@ export function hashSender(value: string, key?: Uint8Array): string {
   return `user_${hashId(value, key)}`;
 }
 
-/** Keeps a prefix that says what kind of chat it is, as in `group:<id>`; a number or a name is no such prefix. */
+/** Keeps a prefix with the kind of chat, as in `group:<id>`. */
 export function hashChat(value: string, key?: Uint8Array): string {
   const colon = value.indexOf(":");
   if (colon <= 0 || !KIND.test(value.slice(0, colon))) return hashId(value, key);
   return value.slice(0, colon + 1) + hashId(value.slice(colon + 1), key);
 }
 
-/** Optional +, a digit, then at least six digits and the signs that people write between them. */
+/** An optional +, a digit, then at least six digits or separators. */
 export function isPhoneLike(text: string): boolean {
   return /^\+?\(?\d[\d\s().-]{6,}$/.test(text);
 }
 
-/** The source as the model may see it. Without redaction it is the source itself. */
+/** The source for the model. Without redaction, the same object. */
 export function redactSource(source: Source, privacy: Privacy): Source {
   const mask = buildMask(source.platform, privacy);
   if (mask === undefined) return source;
@@ -60,7 +59,7 @@ export function redactSource(source: Source, privacy: Privacy): Source {
   };
 }
 
-/** A home channel as the model may see it in a conversation on the platform `at`. */
+/** A home channel for the model in a conversation on the platform `at`. */
 export function redactHome<Home extends { platform: string; chatId: string; name: string }>(
   home: Home,
   at: string,
@@ -69,17 +68,17 @@ export function redactHome<Home extends { platform: string; chatId: string; name
   const mask = buildMask(at, privacy);
   if (mask === undefined) return home;
   const masksId = mask.ids || home.platform !== at;
-  const givesAway = isPhoneLike(home.name) || home.name === home.chatId;
+  const revealsId = isPhoneLike(home.name) || home.name === home.chatId;
   return {
     ...home,
     chatId: masksId ? hashChat(home.chatId, mask.key) : home.chatId,
-    name: mask.names ? "Home" : givesAway ? hashChat(home.name, mask.key) : home.name,
+    name: mask.names ? "Home" : revealsId ? hashChat(home.name, mask.key) : home.name,
   };
 }
 
 interface Mask {
   readonly ids: boolean;
-  /** All names and topics, not only those that give an id away. */
+  /** Masks all names and topics, not only those that reveal an id. */
   readonly names: boolean;
   readonly key?: Uint8Array;
 }
@@ -95,7 +94,7 @@ function buildMask(platform: string, privacy: Privacy): Mask | undefined {
 }
 
 function parseHomeKey(hex: string | undefined): Uint8Array {
-  // A short key could be tried out like the phone numbers it protects.
+  // A short key could be found by brute force, like the phone numbers that it protects.
   if (hex === undefined || !/^(?:[0-9a-f]{2}){16,}$/i.test(hex)) {
     throw new PostriderError(
       "invalid_config",
@@ -109,7 +108,7 @@ function parseHomeKey(hex: string | undefined): Uint8Array {
 function maskUserName(source: Source, mask: Mask): string | undefined {
   const { userName, userId } = source;
   if (userName === undefined) return undefined;
-  // The id says who it is as well as a masked name would, and stays the same when the name changes.
+  // The id identifies the person as well as a masked name would, and stays the same when the name changes.
   if (mask.names) return userId === undefined ? hashSender(userName, mask.key) : undefined;
   return isRevealing(userName, source) ? hashSender(userName, mask.key) : userName;
 }
@@ -120,7 +119,7 @@ function maskChatName(source: Source, mask: Mask): string | undefined {
   return isRevealing(chatName, source) ? hashChat(chatName, mask.key) : chatName;
 }
 
-/** Platforms that know no name often put the number or the id itself in its place. */
+/** Platforms without a name often use the phone number or the id instead. */
 function isRevealing(name: string, source: Source): boolean {
   const ids = [source.chatId, source.userId, source.userIdAlt, source.chatIdAlt];
   return isPhoneLike(name) || ids.includes(name);

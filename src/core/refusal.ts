@@ -1,9 +1,6 @@
 import { type ErrorCode, PostriderError } from "./errors.ts";
 
-/**
- * What a store answers when a rule, not a fault, stands in the way. A value, not an exception: in a batch of
- * operations one refusal must not disturb the others.
- */
+/** A store's result if a rule denies the request. A value, not an exception: in a batch it must not affect other operations. */
 export interface Refused {
   readonly refused: ErrorCode;
   readonly reason: string;
@@ -18,7 +15,7 @@ export function isRefused(value: unknown): value is Refused {
   return typeof value === "object" && value !== null && "refused" in value;
 }
 
-/** For callers to whom a refusal is an error. */
+/** For callers that treat a refusal as an error. */
 export function throwIfRefused<T>(value: T | Refused): T {
   if (isRefused(value)) {
     throw new PostriderError(value.refused, value.reason, { details: { ...value.details } });

@@ -1,10 +1,7 @@
-/**
- * The first line of a message that may stand in the chat already: the process fell after sending it and before noting
- * that, and the platform cannot be asked. Whoever reads it twice knows why.
- */
+/** The first line of a message that may be in the chat already: a crash came before its outcome was stored. */
 export const REPEATED_MARK = "↻ You may have received this already:";
 
-/** The text as it is sent again. Marked once, however often it is tried. */
+/** Adds the mark once, regardless of the number of attempts. */
 export function markAsRepeated(text: string): string {
   return isMarkedAsRepeated(text) ? text : `${REPEATED_MARK}\n${text}`;
 }

@@ -2,7 +2,7 @@ import type { ResetPolicy } from "./reset-policy.ts";
 import type { ResetInstants, ResetReason } from "./reset-reason.ts";
 import { findLastDailyBoundary, findNextDailyBoundary } from "./zone.ts";
 
-/** Whoever was active before one of these starts afresh. */
+/** A conversation that was last active before one of these times starts a new session. */
 export function computeResetInstants(policy: ResetPolicy, now: number, zone: string): ResetInstants {
   return {
     ...(resetsWhenIdle(policy) && { idleBefore: now - policy.idleMinutes * MINUTE }),
@@ -10,7 +10,7 @@ export function computeResetInstants(policy: ResetPolicy, now: number, zone: str
   };
 }
 
-/** The first instant at which `resetReason` would answer, if nothing more is said: for people to read. */
+/** The time of the next reset if there is no further activity. For display. */
 export function nextReset(
   activeAt: number,
   policy: ResetPolicy,
@@ -21,7 +21,7 @@ export function nextReset(
     ? findNextDailyBoundary(activeAt, policy.atHour, zone)
     : Number.POSITIVE_INFINITY;
   const at = Math.min(idle, daily);
-  // Someone who means "never" may write a silence that no calendar can show.
+  // A configured idle time can be so long that no date can represent its end.
   if (at > LAST_DATE) return undefined;
   return { at, reason: at === idle ? "idle" : "daily" };
 }

@@ -1,4 +1,4 @@
-/** What the model is told once, on the first turn after an automatic reset. */
+/** The note for the model in the first turn after an automatic reset. */
 export function resetNote(reason: "idle" | "daily"): string {
   const why =
     reason === "idle"
@@ -10,7 +10,7 @@ export function resetNote(reason: "idle" | "daily"): string {
   );
 }
 
-/** What the model is told once, with the very first message that this home ever receives. */
+/** The note for the model with the first message that this home receives. */
 export function firstMessageNote(): string {
   return (
     "[Note: nobody has talked to you here before. Start by introducing yourself in one or two sentences, " +
@@ -22,11 +22,11 @@ export interface ResetNotice {
   readonly reason: "idle" | "daily";
   readonly idleMinutes: number;
   readonly atHour: number;
-  /** The short name of the conversation that was left. */
+  /** The handle of the previous session. */
   readonly handle: string;
 }
 
-/** What the person is told once after an automatic reset. The way back stands on a line of its own, to be copied. */
+/** The notice for the person after an automatic reset. The command to go back is on its own line, to be copied. */
 export function resetNotice({ reason, idleMinutes, atHour, handle }: ResetNotice): string {
   const why =
     reason === "idle" ? `inactive for ${formatMinutes(idleMinutes)}` : `daily schedule at ${atHour}:00`;

@@ -20,46 +20,46 @@ const policy = (change: Partial<ResetPolicy>): ResetPolicy => ({ ...DEFAULT_RESE
 const reasonAfter = (minutes: number, change: Partial<ResetPolicy>, now = NOON) =>
   resetReason(now - minutes * MINUTE, computeResetInstants(policy(change), now, "UTC"));
 
-describe("when a conversation starts fresh", () => {
-  it("goes on after a minute, whatever the mode", () => {
+describe("the reset of a conversation", () => {
+  it("does not happen after a minute in any mode", () => {
     for (const mode of ["idle", "daily", "both", "none"] as const) {
       expect(reasonAfter(1, { mode, idleMinutes: 60 })).toBeUndefined();
     }
   });
 
-  it("starts fresh after a silence longer than the idle time", () => {
+  it("happens after more than the idle time", () => {
     expect(reasonAfter(60, { mode: "idle", idleMinutes: 30 })).toBe("idle");
     expect(reasonAfter(120, { mode: "idle", idleMinutes: 60 })).toBe("idle");
     expect(reasonAfter(10, { mode: "idle", idleMinutes: 60 })).toBeUndefined();
   });
 
-  it("goes on after a silence of exactly the idle time", () => {
+  it("does not happen after exactly the idle time", () => {
     const instants = computeResetInstants(policy({ mode: "idle", idleMinutes: 30 }), NOON, "UTC");
     expect(resetReason(NOON - 30 * MINUTE, instants)).toBeUndefined();
     expect(resetReason(NOON - 30 * MINUTE - 1, instants)).toBe("idle");
   });
 
-  it("starts fresh when the hour of the day has passed since", () => {
+  it("happens if the daily hour has passed since the last activity", () => {
     expect(reasonAfter(24 * 60, { mode: "daily", atHour: 12 })).toBe("daily");
     expect(reasonAfter(2 * 24 * 60, { mode: "daily" })).toBe("daily");
     expect(reasonAfter(8 * 60 + 1, { mode: "daily", atHour: 4 })).toBe("daily");
   });
 
-  it("goes on when it was active at the very hour", () => {
+  it("does not happen for activity exactly at the daily hour", () => {
     expect(reasonAfter(8 * 60, { mode: "daily", atHour: 4 })).toBeUndefined();
   });
 
-  it("names the silence when both reasons hold", () => {
+  it("has the reason idle if both apply", () => {
     expect(reasonAfter(3 * 24 * 60, { mode: "both" })).toBe("idle");
     expect(reasonAfter(9 * 60, { mode: "both" })).toBe("daily");
   });
 
-  it("never starts fresh with mode none", () => {
+  it("never happens in mode none", () => {
     expect(reasonAfter(30 * 24 * 60, { mode: "none" })).toBeUndefined();
     expect(computeResetInstants(NO_RESET, NOON, "UTC")).toEqual({});
   });
 
-  it("means the hour of the named zone, not of the machine", () => {
+  it("uses the hour of the given zone, not of the machine", () => {
     const daily = policy({ mode: "daily", atHour: 4 });
     expect(computeResetInstants(daily, NOON, "Asia/Kolkata")).toEqual({
       dailyBefore: Date.parse("2026-06-30T22:30:00Z"),
@@ -69,7 +69,7 @@ describe("when a conversation starts fresh", () => {
     });
   });
 
-  it("lets an idle hour last an hour while clocks are set back", () => {
+  it("measures the idle time correctly while clocks are set back", () => {
     const instants = computeResetInstants(
       policy({ mode: "idle", idleMinutes: 60 }),
       Date.parse("2026-11-01T06:30:00Z"),
@@ -79,8 +79,8 @@ describe("when a conversation starts fresh", () => {
   });
 });
 
-describe("what people read about the next reset", () => {
-  it("is the boundary or the end of the silence, whichever comes first", () => {
+describe("the time of the next reset", () => {
+  it("is the daily boundary or the end of the idle time, whichever comes first", () => {
     expect(nextReset(NOON, DEFAULT_RESET_POLICY, "UTC")).toEqual({
       at: Date.parse("2026-07-02T04:00:00Z"),
       reason: "daily",
@@ -91,14 +91,14 @@ describe("what people read about the next reset", () => {
     });
   });
 
-  it("is nothing when it never comes", () => {
+  it("is absent if there is none", () => {
     expect(nextReset(NOON, NO_RESET, "UTC")).toBeUndefined();
     expect(
       nextReset(NOON, policy({ mode: "idle", idleMinutes: Number.MAX_SAFE_INTEGER }), "UTC"),
     ).toBeUndefined();
   });
 
-  it("is exactly when it happens: not a millisecond sooner, and for the reason that was told", () => {
+  it("is exact to the millisecond, with the same reason", () => {
     fc.assert(
       fc.property(somePolicy, someInstant, someZone, (some, activeAt, zone) => {
         const next = nextReset(activeAt, some, zone);
@@ -110,7 +110,7 @@ describe("what people read about the next reset", () => {
     );
   });
 
-  it("stays due once it is due", () => {
+  it("stays due", () => {
     fc.assert(
       fc.property(somePolicy, someInstant, someZone, fc.nat(10 ** 10), (some, activeAt, zone, later) => {
         const next = nextReset(activeAt, some, zone);
@@ -122,7 +122,7 @@ describe("what people read about the next reset", () => {
 });
 
 describe("a reset policy in the configuration", () => {
-  it("takes the defaults for what is missing or null", () => {
+  it("uses defaults for missing and null values", () => {
     expect(resetPolicyFromJson({}, "p")).toEqual(DEFAULT_RESET_POLICY);
     expect(resetPolicyFromJson(undefined, "p")).toEqual(DEFAULT_RESET_POLICY);
     expect(resetPolicyFromJson(null, "p")).toEqual(DEFAULT_RESET_POLICY);
@@ -141,7 +141,7 @@ describe("a reset policy in the configuration", () => {
     });
   });
 
-  it("reads what it wrote", () => {
+  it("reads its own output", () => {
     expect(resetPolicyFromJson({ mode: "idle", at_hour: 6, idle_minutes: 120 }, "p")).toMatchObject({
       mode: "idle",
       atHour: 6,
@@ -175,7 +175,7 @@ describe("a reset policy in the configuration", () => {
     [{ idle: 4 }, "idle", "did you mean idle_minutes?"],
     [{ weekday: 1 }, "weekday", "valid are mode, at_hour, idle_minutes, notify, notify_exclude_platforms"],
     [{ "": 1 }, "", "is not a setting; valid are"],
-  ])("is refused by the path of the key, with what is valid: %j", (json, key, says) => {
+  ])("is refused with the path of the key and the valid values: %j", (json, key, says) => {
     for (const [read, path] of [
       [(value: unknown) => resetPolicyFromJson(value, "some.path"), "some.path"],
       [(value: unknown) => resetSettingsFromJson(value), "session_reset"],
@@ -201,11 +201,11 @@ describe("a reset policy in the configuration", () => {
     [{ by_platform: { Telegram: { mode: "none" } } }, "session_reset.by_platform.Telegram"],
     [{ by_platform: { "": {} } }, "session_reset.by_platform."],
     [{ by_type: { dm: { by_type: {} } } }, "session_reset.by_type.dm.by_type"],
-  ])("is refused where the shape is wrong: %j", (json, path) => {
+  ])("is refused with a wrong structure: %j", (json, path) => {
     expect(refused(() => resetSettingsFromJson(json)).details).toEqual({ path });
   });
 
-  it("never fails in another way than with a path, whatever the file holds", () => {
+  it("fails only with a path, for any content", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (json) => {
         try {
@@ -218,7 +218,7 @@ describe("a reset policy in the configuration", () => {
   });
 });
 
-describe("which policy counts", () => {
+describe("the policy of a chat", () => {
   const settings = resetSettingsFromJson({
     mode: "daily",
     idle_minutes: 5,
@@ -226,26 +226,26 @@ describe("which policy counts", () => {
     by_platform: { telegram: { mode: "none" } },
   });
 
-  it("is the platform's, else the chat type's, else the default", () => {
+  it("is that of the platform, else of the chat type, else the default", () => {
     expect(resolveResetPolicy(settings, "telegram", "group").mode).toBe("none");
     expect(resolveResetPolicy(settings, "discord", "group").mode).toBe("idle");
     expect(resolveResetPolicy(settings, "discord", "dm").mode).toBe("daily");
   });
 
-  it("is taken whole: what it leaves out is the built-in default, not the other policy's", () => {
+  it("is not merged: missing fields have the built-in default, not the value of another policy", () => {
     expect(resolveResetPolicy(settings, "discord", "group").idleMinutes).toBe(1440);
   });
 
-  it("is none in an editor, where a thread is one session, whatever is configured", () => {
+  it("is none in an editor, regardless of the configuration", () => {
     const byPlatform = { acp: DEFAULT_RESET_POLICY };
     expect(resolveResetPolicy({ ...settings, byPlatform }, "acp", "dm").mode).toBe("none");
   });
 
-  it("is the default where a policy was left empty", () => {
+  it("is the default for an empty policy", () => {
     expect(resolveResetPolicy(settings, "discord", "thread")).toBe(settings.default);
   });
 
-  it("is never taken from a name that every object has", () => {
+  it("is never a built-in property of objects", () => {
     for (const name of ["constructor", "__proto__", "toString"]) {
       expect(resolveResetPolicy(settings, name, name)).toBe(settings.default);
     }

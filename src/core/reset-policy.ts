@@ -3,12 +3,12 @@ import { EDITOR_PLATFORM } from "./platforms.ts";
 
 export { type ResetInstants, type ResetReason, resetReason } from "./reset-reason.ts";
 
-/** idle: after a silence; daily: at an hour of the day; both: whichever comes first; none: never. */
+/** `idle`: after a time without activity; `daily`: at an hour of the day; `both`: whichever comes first; `none`: never. */
 export type ResetMode = "idle" | "daily" | "both" | "none";
 
 const RESET_MODES: readonly ResetMode[] = ["idle", "daily", "both", "none"];
 
-/** When a conversation starts fresh by itself, and whether the person is told. */
+/** When a conversation is reset automatically, and whether the person is notified. */
 export interface ResetPolicy {
   readonly mode: ResetMode;
   readonly atHour: number;
@@ -17,7 +17,7 @@ export interface ResetPolicy {
   readonly notifyExcludePlatforms: readonly string[];
 }
 
-/** The default of messengers and the terminal. */
+/** The default for messengers and the terminal. */
 export const DEFAULT_RESET_POLICY: ResetPolicy = {
   mode: "both",
   atHour: 4,
@@ -26,7 +26,7 @@ export const DEFAULT_RESET_POLICY: ResetPolicy = {
   notifyExcludePlatforms: ["api_server", "webhook"],
 };
 
-/** The default of sessions addressed by id (editor, web page, library): whoever names one means that one. */
+/** The default for sessions that are addressed by id (editor, web page, library). */
 export const NO_RESET: ResetPolicy = { ...DEFAULT_RESET_POLICY, mode: "none" };
 
 export interface ResetSettings {
@@ -36,22 +36,21 @@ export interface ResetSettings {
 }
 
 /**
- * The policy of a platform, else of a chat type, else the default; the first that exists counts as a whole. A thread of an
- * editor is one session, whatever is configured.
+ * The policy of the platform, else of the chat type, else the default; fields are not merged. A thread of an editor is always
+ * one session.
  */
 export function resolveResetPolicy(settings: ResetSettings, platform: string, chatType: string): ResetPolicy {
   if (platform === EDITOR_PLATFORM) return NO_RESET;
   return getOwn(settings.byPlatform, platform) ?? getOwn(settings.byType, chatType) ?? settings.default;
 }
 
-// Names come from outside: "constructor" is a legal chat type and not a policy.
+// Names come from outside: "constructor" is a valid chat type.
 function getOwn<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** With the names that configuration and exports use. */
 export function resetPolicyToJson(policy: ResetPolicy): Fields {
   return {
     mode: policy.mode,
@@ -64,33 +63,38 @@ export function resetPolicyToJson(policy: ResetPolicy): Fields {
 
 const POLICY_KEYS: readonly string[] = Object.keys(resetPolicyToJson(DEFAULT_RESET_POLICY));
 
-/** Missing and null values take the built-in default; what is not valid is refused by the path of its key. */
+/** Missing and null values get the default. The error for an invalid value contains the path of its key. */
 export function resetPolicyFromJson(json: unknown, path: string): ResetPolicy {
   return parsePolicy(parseFields(json, path, POLICY_KEYS), path);
 }
 
 /** `{ …the default policy's fields, by_type: { … }, by_platform: { … } }` */
 export function resetSettingsFromJson(json: unknown, path = "session_reset"): ResetSettings {
-  const given = parseFields(json, path, [...POLICY_KEYS, "by_type", "by_platform"]);
+  const fields = parseFields(json, path, [...POLICY_KEYS, "by_type", "by_platform"]);
   const policies = (key: string, check?: (name: string, path: string) => void) => {
-    const entries = Object.entries(parseFields(given[key], `${path}.${key}`)).flatMap(([name, policy]) => {
+    const entries = Object.entries(parseFields(fields[key], `${path}.${key}`)).flatMap(([name, policy]) => {
       check?.(name, `${path}.${key}.${name}`);
       return policy === null ? [] : [[name, resetPolicyFromJson(policy, `${path}.${key}.${name}`)] as const];
     });
     return Object.fromEntries(entries);
   };
   return {
-    default: parsePolicy(given, path),
+    default: parsePolicy(fields, path),
     byType: policies("by_type"),
     byPlatform: policies("by_platform", assertPlatform),
   };
 }
 
-function parsePolicy(given: Fields, path: string): ResetPolicy {
-  const value = <T>(key: string, otherwise: T, valid: (value: unknown) => value is T, wanted: string): T => {
-    const found = given[key] ?? otherwise;
-    if (valid(found)) return found;
-    throw invalid(`${path}.${key}`, `must be ${wanted}, not ${formatValue(found)}`);
+function parsePolicy(fields: Fields, path: string): ResetPolicy {
+  const value = <T>(
+    key: string,
+    fallback: T,
+    isValid: (value: unknown) => value is T,
+    expected: string,
+  ): T => {
+    const found = fields[key] ?? fallback;
+    if (isValid(found)) return found;
+    throw invalid(`${path}.${key}`, `must be ${expected}, not ${formatValue(found)}`);
   };
   const { mode, atHour, idleMinutes, notify, notifyExcludePlatforms } = DEFAULT_RESET_POLICY;
   const policy: ResetPolicy = {
@@ -116,7 +120,7 @@ const isBoolean = (value: unknown): value is boolean => typeof value === "boolea
 const isNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
 
-// A name that can never match would be a policy that silently never applies.
+// A policy with a name that never matches would silently never apply.
 function assertPlatform(name: string, path: string): void {
   const right = name.trim().toLowerCase();
   if (right === "") throw invalid(path, "names a platform without a name");

@@ -5,21 +5,21 @@ export interface Runner {
   /** Changes when the machine restarts. */
   readonly boot: string;
   readonly pid: number;
-  /** When the process started, as the system tells it: a pid that came back is another process. */
+  /** The start time that the system reports. Distinguishes it from a later process with the same pid. */
   readonly started: string;
 }
 
-/** The work of a runner that has been silent for this long may be taken over, even if its process still exists. */
+/** Others may take over the work of a runner without a heartbeat for this long, even if its process exists. */
 export const RUNNER_DEAD_MS = 30_000;
 export const HEARTBEAT_MS = 10_000;
 
-/** Something that may exist once, and who has it. */
+/** A lease and its holder. */
 export interface HeldLease {
   readonly name: string;
   readonly runner: Runner;
   readonly until: number;
-  /** What its holder says of it. */
+  /** A description by the holder. */
   readonly about?: string;
-  /** Set when the lease has run out but its holder's process still exists on this machine: its last heartbeat. */
+  /** The holder's last heartbeat. Set if the lease expired but the holder's process still exists on this machine. */
   readonly silentSince?: number;
 }

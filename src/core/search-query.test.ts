@@ -15,7 +15,7 @@ const select = db.prepare<[string], number>("select rowid from t where t match ?
 const vocabulary = db.prepare<[], string>("select term from v where doc = 1 order by offset").pluck();
 afterAll(() => db.close());
 
-/** Which texts the real index finds. */
+/** The texts that the real index finds. */
 function indexFinds(query: string, texts: readonly string[]): number[] {
   clear.run();
   for (const [i, text] of texts.entries()) insert.run(i, buildIndexText(text));
@@ -34,7 +34,7 @@ function finds(query: string, text: string): boolean {
   return found;
 }
 
-describe("what people type", () => {
+describe("a search query", () => {
   it.each([
     ["hello world", "the world says hello", true],
     ["hello world", "hello there", false],
@@ -73,7 +73,7 @@ describe("what people type", () => {
     }
   });
 
-  it("finds the beginning of a word with a star", () => {
+  it("finds a prefix with a star", () => {
     expect(finds("deploy*", "the deployment failed")).toBe(true);
     expect(finds("deploy", "the deployment failed")).toBe(false);
     expect(finds("deploy**", "the deployment failed")).toBe(true);
@@ -82,7 +82,7 @@ describe("what people type", () => {
     expect(finds("C++*", "cat")).toBe(false);
   });
 
-  it("leaves out what has a minus or NOT before it", () => {
+  it("excludes terms after a minus or NOT", () => {
     for (const query of ["cat -dog", "cat NOT dog", "-dog cat", 'cat -"dog"', "cat AND NOT dog"]) {
       expect(finds(query, "a cat")).toBe(true);
       expect(finds(query, "a cat and a dog")).toBe(false);
@@ -94,7 +94,7 @@ describe("what people type", () => {
     expect(finds("-OR cat", "cat or dog")).toBe(false);
   });
 
-  it("does not read an option's name as a minus", () => {
+  it("does not treat an option's name as a minus", () => {
     expect(finds("--verbose", "run it with --verbose")).toBe(true);
     expect(finds("well-known -", "a well-known thing")).toBe(true);
   });
@@ -125,7 +125,7 @@ describe("what people type", () => {
   });
 });
 
-describe("whatever people type", () => {
+describe("any query", () => {
   const rare = fc.constantFrom(
     ..."a b ab abc b-a é e ß ss Σ σ ς й и 中 文 中文 が か ｶﾞ ก กำ ำ 한 한국 ㅋ 1 ½ \u0301 ﬁ ﷺ 𝐀 😀 ' ( ) { } ^ : + * ** , . \\ \u0000 \ud800 𞤀 ꭰ Ꭰ ǅ".split(
       " ",
@@ -155,7 +155,7 @@ describe("whatever people type", () => {
     .map((items) => items.flat().join(""));
   const anything = fc.oneof(typed, fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }));
 
-  it("never fails, neither here nor in the index", () => {
+  it("never fails, neither in the parser nor in the index", () => {
     fc.assert(
       fc.property(anything, (query) => {
         const match = toFts5(parseQuery(query));
@@ -166,7 +166,7 @@ describe("whatever people type", () => {
     );
   });
 
-  it("finds in a text that waits for the index exactly what the index would", () => {
+  it("matches an unindexed text exactly like the index", () => {
     let hits = 0;
     fc.assert(
       fc.property(typed, fc.array(written, { minLength: 1, maxLength: 6 }), (query, texts) => {
@@ -179,7 +179,7 @@ describe("whatever people type", () => {
     expect(hits).toBeGreaterThan(200);
   });
 
-  it("finds a text by any run of its own words", () => {
+  it("finds a text by any sequence of its words", () => {
     fc.assert(
       fc.property(
         fc.oneof(written, fc.string({ unit: "grapheme" })),
@@ -195,7 +195,7 @@ describe("whatever people type", () => {
     );
   });
 
-  it("never has a term divided, joined or changed by the index, in all of Unicode", () => {
+  it("has terms that the index never splits, joins or changes, in all of Unicode", () => {
     const terms: string[] = [];
     for (let code = 0; code <= 0x10ffff; code++) {
       const char = String.fromCodePoint(code);
@@ -208,7 +208,7 @@ describe("whatever people type", () => {
     expect(indexed.join(" ") === terms.join(" ")).toBe(true);
   });
 
-  it("reads the beginning of a pasted page", () => {
+  it("uses only the start of a long text", () => {
     clear.run();
     for (const page of ["word ", "a OR ", "-a b OR ", "b -a ", '"a b" ', "a-b-c-d-", "x* ", "中文"]) {
       const query = parseQuery(page.repeat(10_000));

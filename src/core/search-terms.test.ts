@@ -15,7 +15,7 @@ describe("words", () => {
     expect(extractTerms(text)).toEqual(terms);
   });
 
-  it("finds a word whatever its case, accents and width", () => {
+  it("finds a word in any case, with any accents and width", () => {
     expect(extractTerms("Crème BRÛLÉE")).toEqual(extractTerms("creme brulee"));
     expect(extractTerms("cafe\u0301")).toEqual(extractTerms("café"));
     expect(extractTerms("ΟΔΌΣ")).toEqual(extractTerms("οδος"));
@@ -24,14 +24,14 @@ describe("words", () => {
     expect(extractTerms("Straße")).toEqual(["straße"]);
   });
 
-  it("keeps the marks that make another word in other scripts", () => {
+  it("keeps marks that distinguish words in other scripts", () => {
     expect(extractTerms("がか")).toEqual(["が", "か"]);
     expect(extractTerms("か\u3099")).toEqual(["が"]);
     expect(extractTerms("ｶﾞ")).toEqual(["ガ"]);
     expect(extractTerms("한")).toEqual(extractTerms("\u1112\u1161\u11ab"));
   });
 
-  it("is not divided by invisible characters", () => {
+  it("are not split by invisible characters", () => {
     expect(extractTerms("Silben\u00adtrennung")).toEqual(["silbentrennung"]);
     expect(extractTerms("می\u200cخواهم")).toEqual(["میخواهم"]);
     expect(extractTerms("1\ufe0f\u20e3 葛\u{e0100}飾")).toEqual(["1", "葛", "飾"]);
@@ -67,7 +67,7 @@ describe("scripts without spaces", () => {
   });
 });
 
-describe("whatever the text", () => {
+describe("any text", () => {
   const anyText = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.string({ unit: "grapheme" }),
@@ -78,7 +78,7 @@ describe("whatever the text", () => {
     }),
   );
 
-  it("gives terms of letters, digits and marks only, which stay the same when read again", () => {
+  it("gives terms of letters, digits and marks only, which are stable", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const terms = extractTerms(text);
@@ -89,7 +89,7 @@ describe("whatever the text", () => {
     );
   });
 
-  it("gives the same terms with their places, in order and inside the text", () => {
+  it("gives the same terms with their offsets, in order and inside the text", () => {
     fc.assert(
       fc.property(anyText, fc.nat(80), anyText, (before, gap, after) => {
         const text = `${before}${"ascii words ".repeat(gap).slice(0, gap)}${after}`;
@@ -107,7 +107,7 @@ describe("whatever the text", () => {
     );
   });
 
-  it("gives every character of Unicode that folding changes a place, whatever it stands beside", () => {
+  it("gives an offset for every character of Unicode that folding changes, next to any other", () => {
     const chars: string[] = [];
     for (let code = 0; code <= 0x10ffff; code++) {
       const char = String.fromCodePoint(code);
@@ -126,7 +126,7 @@ describe("whatever the text", () => {
     }
   });
 
-  it("does not divide a long word differently because of what stands near it", () => {
+  it("splits a long word in the same way in any context", () => {
     const word = `é${"a".repeat(50)}é`;
     expect(extractTerms(word)).toEqual([`e${"a".repeat(50)}e`]);
     expect(extractTerms(`x ${word} y`)).toEqual(["x", `e${"a".repeat(50)}e`, "y"]);
@@ -141,7 +141,7 @@ describe("limits", () => {
     expect(extractTerms("äb".repeat(300))).toEqual(terms);
   });
 
-  it("reads the first 256 Ki characters of a text and no more", () => {
+  it("uses only the first 256 Ki characters of a text", () => {
     const text = `${"a ".repeat(MAX_INDEXED_CHARS / 2)}never`;
     expect(extractTerms(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
     expect(extractTermOffsets(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
@@ -150,7 +150,7 @@ describe("limits", () => {
     );
   });
 
-  it("reads a hostile text in a moment", () => {
+  it("processes a hostile text quickly", () => {
     for (const unit of ["a", "é", "\u0301", "\u200d", "ﷺ", "中", "ㅏ", "-é-", "\ud800"]) {
       const text = unit.repeat(MAX_INDEXED_CHARS / unit.length);
       const took = cpuMsOf(() => {

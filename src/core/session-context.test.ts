@@ -20,16 +20,16 @@ describe("the context of a session", () => {
     });
   });
 
-  it("says which session it is when there is one", () => {
+  it("contains the session if there is one", () => {
     const entry = { key: "agent:main:telegram:dm:99", sessionId: "s_1", createdAt: 1, updatedAt: 2 };
     expect(buildSessionContext(chat, config, entry).entry).toEqual(entry);
   });
 
-  it("never carries the home's key along", () => {
+  it("never contains the home's key", () => {
     expect(JSON.stringify(buildSessionContext(chat, config))).not.toContain("00000000");
   });
 
-  it("keeps a home channel's name on one line, and has one when it is blank", () => {
+  it("keeps a home channel's name on one line, and replaces a blank one", () => {
     const named = (name: string) =>
       buildSessionContext(chat, {
         platforms: [{ platform: "telegram", connected: true, homeChannel: { chatId: "1", name } }],
@@ -38,7 +38,7 @@ describe("the context of a session", () => {
     expect(named("  ")).toBe("Home");
   });
 
-  it("knows when several people share the conversation", () => {
+  it("contains whether several people share the conversation", () => {
     const group = source({ platform: "telegram", chatId: -1, chatType: "group", userId: 5, threadId: 6 });
     const shared = (it: typeof group, scope: ContextConfig["scope"]) =>
       buildSessionContext(it, scope === undefined ? { platforms: [] } : { platforms: [], scope }).shared;

@@ -1,7 +1,7 @@
 import { isShared, type ScopeSettings, scopeFor } from "./identity.ts";
 import { type Source, toDisplayText } from "./source.ts";
 
-/** The chat on a platform that receives what has no other place to go. */
+/** The chat of a platform that receives messages without another target. */
 export interface HomeChannel {
   readonly platform: string;
   readonly chatId: string;
@@ -19,7 +19,7 @@ export interface ContextConfig {
   readonly scope?: ScopeSettings;
 }
 
-/** Which session it is. For programs; it never reaches the model. */
+/** Identifies the session. Never part of a prompt. */
 export interface ContextEntry {
   readonly key: string;
   readonly sessionId: string;
@@ -27,17 +27,17 @@ export interface ContextEntry {
   readonly updatedAt: number;
 }
 
-/** Everything that the agent's surroundings are described from, as one value and never as globals. */
+/** The data that the context prompt is built from. */
 export interface SessionContext {
   readonly source: Source;
-  /** Several people speak in this one conversation, so its sender differs from message to message. */
+  /** Several people share the conversation, so the sender differs from message to message. */
   readonly shared?: true;
   readonly connectedPlatforms: readonly string[];
   readonly homeChannels: readonly HomeChannel[];
   readonly entry?: ContextEntry;
 }
 
-/** Home channels of platforms that are not connected are left out: nothing could be delivered there. */
+/** Omits home channels of platforms that are not connected, because nothing can be delivered there. */
 export function buildSessionContext(
   source: Source,
   config: ContextConfig,

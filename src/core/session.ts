@@ -8,44 +8,44 @@ export type SessionKind = "chat" | "editor" | "job" | "webhook" | "background";
 
 export const SESSION_KINDS: readonly SessionKind[] = ["chat", "editor", "job", "webhook", "background"];
 
-/** One history with an owner, a title, a handle, counters and a view. Its id never changes. */
+/** A history of messages with an owner, a title, a handle, counters and a view. Its id never changes. */
 export interface Session extends Ownership {
   readonly id: string;
-  /** Short and stable, such as `k7f`: how people name it in commands. */
+  /** A short, stable name for commands, such as `k7f`. */
   readonly handle: string;
   readonly kind: SessionKind;
   readonly profile: string;
   readonly title?: string;
-  /** Where it was last spoken to from. */
+  /** The source of its last message. */
   readonly origin?: Source;
   readonly displayName?: string;
   readonly cwd?: string;
-  /** Opaque to Postrider: what the agent needs to be made again. */
+  /** Opaque to Postrider: the agent's own configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** What is stored of it and cannot be read; it is missing above. */
+  /** Stored fields that cannot be read. They are absent above. */
   readonly damaged?: readonly ("origin" | "config")[];
   readonly usage: Usage;
-  /** Everything ever said here, shown or not. */
+  /** All messages, shown or not. */
   readonly messageCount: number;
   readonly humanCount: number;
   readonly toolCallCount: number;
   readonly createdAt: number;
-  /** The newest message's instant, or the creation's. */
+  /** The time of the newest message, or of the creation. */
   readonly lastAt: number;
   readonly endedAt?: number;
   readonly endReason?: EndReason;
   readonly archivedAt?: number;
-  /** The session this one was forked from; it may be gone. */
+  /** The session this one was forked from. It may have been removed. */
   readonly parent?: string;
 }
 
-/** Why a session ended: because the last conversation left it, or for a reason that a program gave. */
+/** Why a session ended: no conversation points to it any more, or a reason from a caller. */
 export type EndReason = "idle" | "daily" | "new" | "switch" | "merged" | "closed" | (string & {});
 
-/** Longer than a few words is not a reason but a text. */
+/** A reason has a few words. */
 const MAX_REASON_LENGTH = 100;
 
-/** A reason on one line. Throws `invalid_input` for one that is empty or too long. */
+/** Returns the reason on one line. Throws `invalid_input` if it is empty or too long. */
 export function checkEndReason(raw: string, field: string): EndReason {
   const reason = toOneLine(raw).trim();
   if (reason !== "" && reason.length <= MAX_REASON_LENGTH) return reason;
@@ -56,7 +56,7 @@ export function checkEndReason(raw: string, field: string): EndReason {
   );
 }
 
-/** A session that does not exist yet: the caller brings the id, so that the store needs no clock or chance. */
+/** A session to create. The caller provides the id, so that the store needs neither a clock nor randomness. */
 export interface NewSession {
   readonly id: string;
   readonly kind: SessionKind;
@@ -69,10 +69,10 @@ export interface NewSession {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** What is not said of a fork is as in its origin. */
+/** Absent fields are copied from the original session. */
 export type ForkedSession = Omit<NewSession, "kind" | "owner"> & { readonly kind?: SessionKind };
 
-/** Fields a session's owner may change. `undefined` leaves, `null` clears. */
+/** Fields that the owner can change. `undefined` keeps a field, `null` clears it. */
 export interface SessionChange {
   readonly cwd?: string | null;
   readonly model?: string | null;
@@ -81,8 +81,8 @@ export interface SessionChange {
   readonly config?: Readonly<Record<string, unknown>> | null;
   readonly archived?: boolean;
   /**
-   * Ends the session, for this reason (`true`: `closed`). The first reason stays. `false`, or pointing a conversation at the
-   * session, opens it again.
+   * Ends the session with this reason (`true`: `closed`); an existing reason stays. `false` reopens it, and so does a
+   * conversation that switches to it.
    */
   readonly ended?: boolean | EndReason;
 }

@@ -12,38 +12,38 @@ function shown(text: string, query: string, options?: SnippetOptions): string {
 const filler = Array.from({ length: 100 }, (_, i) => `w${i}`).join(" ");
 
 describe("a snippet", () => {
-  it("shows a short text whole, with its hits marked and all else as written", () => {
+  it("shows a short text completely, with its matches marked", () => {
     expect(shown("  Docker, then:\n\tDEPLOY the *docker* app!", "docker deploy")).toBe(
       "  >>>Docker<<<, then:\n\t>>>DEPLOY<<< the *>>>docker<<<* app!",
     );
   });
 
-  it("shows about forty words around the hit, and says where it was cut", () => {
+  it("shows about forty words around the match, and marks the cuts", () => {
     const result = shown(`${filler} needle ${filler}`, "needle");
     expect(result).toMatch(/^\.\.\.w8\d .* w99 >>>needle<<< w0 .* w\d+\.\.\.$/);
     expect(extractTerms(result)).toHaveLength(40);
   });
 
-  it("shows more on the other side when the hit is near an end", () => {
+  it("shows more on the other side if the match is near an end", () => {
     expect(extractTerms(shown(`needle ${filler}`, "needle"))).toHaveLength(40);
     expect(shown(`needle ${filler}`, "needle")).toMatch(/^>>>needle<<< w0 /);
     expect(shown(`${filler} needle.`, "needle")).toMatch(/^\.\.\.w61 .*>>>needle<<<\.$/);
   });
 
-  it("prefers the place where most of what was asked for stands together", () => {
+  it("prefers the part with the most different terms", () => {
     const text = `alpha ${filler} ${filler} alpha beta ${filler}`;
     expect(shown(text, "alpha beta")).toContain(">>>alpha<<< >>>beta<<<");
     expect(shown(text, "alpha OR beta")).toContain(">>>alpha<<< >>>beta<<<");
   });
 
-  it("marks a phrase as one hit, a prefix with its whole word, and not what was left out", () => {
+  it("marks a phrase as one match, a prefix with its whole word, and no excluded terms", () => {
     expect(shown("use chat-send now", '"chat send"')).toBe("use >>>chat-send<<< now");
     expect(shown("the deployment", "deploy*")).toBe("the >>>deployment<<<");
     expect(shown("cat and dog", "cat -dog")).toBe(">>>cat<<< and dog");
     expect(shown("send chat", '"chat send"')).toBe("send chat");
   });
 
-  it("marks what was found without regard to accents and width", () => {
+  it("marks matches with other accents and width", () => {
     expect(shown("La cre\u0301me bru\u0302le\u0301e", "crème")).toBe(
       "La >>>cre\u0301me<<< bru\u0302le\u0301e",
     );
@@ -57,7 +57,7 @@ describe("a snippet", () => {
     expect(long).toMatch(/^\.\.\.あ{19}>>>東京<<<い{19}\.\.\.$/);
   });
 
-  it("stays short when words are endless", () => {
+  it("stays short with very long words", () => {
     const text = `${"x".repeat(10_000)} needle ${"y".repeat(10_000)}`;
     expect(shown(text, "needle")).toContain(">>>needle<<<");
     expect(shown(text, "needle").length).toBeLessThan(500);
@@ -65,18 +65,18 @@ describe("a snippet", () => {
     expect(shown("x".repeat(200_000), "x".repeat(300)).length).toBeLessThan(500);
   });
 
-  it("shows the beginning when nothing is marked", () => {
+  it("shows the start of the text without a match", () => {
     expect(shown(`${filler} end`, "absent")).toMatch(/^w0 w1 .* w39\.\.\.$/);
     expect(shown("", "x")).toBe("");
     expect(shown("short", "")).toBe("short");
   });
 
-  it("keeps to the limits that a caller sets", () => {
+  it("respects the caller's limits", () => {
     expect(shown(`${filler} needle ${filler}`, "needle", { words: 3 })).toBe("...w99 >>>needle<<< w0...");
     expect(shown(`${filler} needle ${filler}`, "needle", { chars: 14 })).toBe("...w99 >>>needle<<< w0...");
   });
 
-  it("does not take long for a text that is nothing but hits", () => {
+  it("is fast for a text that consists of matches", () => {
     const took = cpuMsOf(
       () => void shown("a b c d ".repeat(40_000), "a b c d a b c d a* b* c* d* OR a b c d"),
     );
@@ -128,7 +128,7 @@ describe("a snippet", () => {
   });
 });
 
-describe("a neighbour's text", () => {
+describe("the text of a neighbour", () => {
   it("is cut at 200 characters and never inside one", () => {
     expect(shortenNeighbour("short")).toBe("short");
     expect(shortenNeighbour("x".repeat(300))).toBe("x".repeat(200));

@@ -2,9 +2,9 @@ import { findClause, type SearchClause, type SearchQuery } from "./search-query.
 import { extractTermOffsets, type TermOffset } from "./search-terms.ts";
 
 export interface SnippetOptions {
-  /** How many words around the best hit; in a script without spaces, characters. */
+  /** The number of words around the best match; of characters in scripts without spaces. */
   readonly words?: number;
-  /** And never more of the text than this, however long its words are. */
+  /** The maximum number of characters. */
   readonly chars?: number;
 }
 
@@ -13,8 +13,8 @@ const CLOSE = "<<<";
 const ELLIPSIS = "...";
 
 /**
- * The part of a text that shows best why it was found: the original characters, each hit between `>>>` and
- * `<<<`, `...` where something was left off. A text without a hit shows its beginning.
+ * The part of a text with the best matches: the original characters, each match between `>>>` and `<<<`, and `...` for omitted
+ * text. Without a match, the start of the text.
  */
 export function buildSnippet(text: string, query: SearchQuery, options: SnippetOptions = {}): string {
   const { words = 40, chars = 400 } = options;
@@ -27,12 +27,12 @@ export function buildSnippet(text: string, query: SearchQuery, options: SnippetO
   return `${before}${markHits(text, start, end, hits, terms)}${after}`;
 }
 
-/** The beginning of a message that stands beside a hit. */
+/** The start of a message next to a match. */
 export function shortenNeighbour(text: string): string {
   return text.slice(0, alignToCharacter(text, 200));
 }
 
-/** A found clause: its first and last term, and which clause it was. */
+/** A match of a clause, as indexes of its first and last term. */
 interface TermHit {
   readonly first: number;
   readonly last: number;
@@ -41,7 +41,7 @@ interface TermHit {
 
 type TermRange = Pick<TermHit, "first" | "last">;
 
-/** Enough to choose from. Each hit is compared with those near it, so there is a limit for all clauses together. */
+/** Each match is compared with its neighbours, so there is also a limit for all clauses together. */
 const MAX_HITS = 2000;
 const MAX_HITS_OF_CLAUSE = 500;
 
@@ -49,10 +49,10 @@ function findHits(terms: readonly TermOffset[], query: SearchQuery): TermHit[] {
   const plain = terms.map(({ term }) => term);
   const hits: TermHit[] = [];
   const clauses = query.alternatives.flatMap(({ required }) => required);
-  const most = Math.min(MAX_HITS_OF_CLAUSE, Math.ceil(MAX_HITS / Math.max(1, clauses.length)));
+  const maxHits = Math.min(MAX_HITS_OF_CLAUSE, Math.ceil(MAX_HITS / Math.max(1, clauses.length)));
   for (const clause of clauses) {
     let at = findClause(clause, plain, 0);
-    for (let count = 0; at >= 0 && count < most; count++) {
+    for (let count = 0; at >= 0 && count < maxHits; count++) {
       hits.push({ first: at, last: at + clause.terms.length - 1, clause });
       at = findClause(clause, plain, at + 1);
     }
@@ -60,7 +60,7 @@ function findHits(terms: readonly TermOffset[], query: SearchQuery): TermHit[] {
   return hits.sort((a, b) => a.first - b.first || a.last - b.last);
 }
 
-/** The run of hits that fits and shows the most different clauses; among equals the first. */
+/** The run of matches that fits and contains the most different clauses. The first of equal ones. */
 function findBestRun(
   hits: readonly TermHit[],
   terms: readonly TermOffset[],
@@ -88,7 +88,7 @@ function findBestRun(
   return best;
 }
 
-/** Word by word to both sides, while there is room; to the text's own ends if they are near. */
+/** Grows word by word to both sides while there is room, and to the ends of the text if they are near. */
 function growRange(
   core: TermRange,
   text: string,
@@ -135,7 +135,7 @@ function markHits(
   return result + text.slice(done, end);
 }
 
-/** The hits as places in the text, those that overlap joined: 中中 in 中中中 is one mark, not two inside each other. */
+/** The matches as offsets in the text. Overlapping ones are joined: 中中 in 中中中 gets one mark, not two nested ones. */
 function mergeSpans(
   hits: readonly TermHit[],
   terms: readonly TermOffset[],
@@ -158,7 +158,7 @@ function getEnd(terms: readonly TermOffset[], index: number): number {
   return terms[index]?.end ?? 0;
 }
 
-/** The place at or before `at` that does not cut a character in two. */
+/** The offset at or before `at` that does not split a surrogate pair. */
 function alignToCharacter(text: string, at: number): number {
   if (at >= text.length) return text.length;
   const code = text.charCodeAt(at);

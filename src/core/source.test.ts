@@ -74,7 +74,7 @@ describe("a source read from JSON", () => {
     });
   });
 
-  it("needs a platform and a chat only; the rest is absent and the chat is a direct one", () => {
+  it("needs only a platform and a chat; the default is a direct chat", () => {
     const minimal = { platform: "telegram", chatId: "12345", chatType: "dm" };
     expect(sourceFromJson({ platform: "telegram", chat_id: 12345 })).toStrictEqual(minimal);
     expect(
@@ -101,7 +101,7 @@ describe("a source read from JSON", () => {
     ["null", null],
     ["text", "telegram:1"],
     ["a list", ["telegram", "1"]],
-  ])("refuses %s in place of an object", (_, json) => {
+  ])("refuses %s instead of an object", (_, json) => {
     expect(refusal(() => sourceFromJson(json))).toMatchObject({
       code: "invalid_input",
       details: { field: "source" },
@@ -123,13 +123,13 @@ describe("a source read from JSON", () => {
     },
   );
 
-  it("accepts platforms that nobody has heard of", () => {
+  it("accepts unknown platforms", () => {
     for (const platform of ["bluebubbles", "my-bot_2", "a".repeat(64), "constructor"]) {
       expect(sourceFromJson({ platform, chat_id: "1" }).platform).toBe(platform);
     }
   });
 
-  it("names the field as the JSON spells it, and does not repeat what it held", () => {
+  it("has an error with the JSON name of the field, without its value", () => {
     for (const field of ["chat_id", "user_id", "thread_id", "user_id_alt", "chat_id_alt"]) {
       for (const bad of [
         true,
@@ -158,7 +158,7 @@ describe("a source read from JSON", () => {
   });
 });
 
-describe("a source given by a program", () => {
+describe("a source from a program", () => {
   it("turns whole numbers into text, minus zero into 0", () => {
     expect(source({ platform: "telegram", chatId: -1002285219667, userId: 42, threadId: 0 })).toMatchObject({
       chatId: "-1002285219667",
@@ -169,20 +169,20 @@ describe("a source given by a program", () => {
     expect(source({ platform: "telegram", chatId: Number.MAX_SAFE_INTEGER }).chatId).toBe("9007199254740991");
   });
 
-  it("names the field as the program spells it", () => {
+  it("has an error with the camelCase name of the field", () => {
     const error = refusal(() => source({ platform: "telegram", chatId: "1", threadId: 0.5 }));
     expect(error.message).toContain("threadId");
     expect(error.details).toEqual({ field: "threadId" });
   });
 
-  it("keeps ids exactly as the platform writes them, outer spaces included", () => {
+  it("keeps ids exactly, with outer spaces", () => {
     expect(source({ platform: "matrix", chatId: " !Room:Example.org ", userId: "%3A" })).toMatchObject({
       chatId: " !Room:Example.org ",
       userId: "%3A",
     });
   });
 
-  it("refuses ids that are too long, hold control characters or cannot be stored", () => {
+  it("refuses ids that are too long, contain control characters or cannot be stored", () => {
     expect(source({ platform: "x", chatId: "a".repeat(MAX_SOURCE_TEXT) }).chatId).toHaveLength(1024);
     for (const chatId of [
       "a".repeat(MAX_SOURCE_TEXT + 1),
@@ -197,7 +197,7 @@ describe("a source given by a program", () => {
     expect(refusal(() => source({ platform: "x", chatId: "a\uD800" })).message).toContain("Unicode");
   });
 
-  it("trims names and topics and keeps them on one line, so that no name can write its own lines", () => {
+  it("trims names and topics and keeps them on one line", () => {
     const made = source({
       platform: "discord",
       chatId: "1",
@@ -209,20 +209,20 @@ describe("a source given by a program", () => {
     expect(made).not.toHaveProperty("chatName");
   });
 
-  it("cuts a long topic instead of refusing the message, and never through a character", () => {
+  it("cuts a long topic instead of refusing the message, and never splits a character", () => {
     const cut = source({ platform: "discord", chatId: "1", chatTopic: `${"x".repeat(1023)}😀😀` }).chatTopic;
     expect(cut).toBe("x".repeat(1023));
     expect(toDisplayText(`${"x".repeat(1020)}   😀😀`)).toBe("x".repeat(1020));
   });
 
-  it("gives the same source when it is read again, as itself or from its JSON", () => {
+  it("is unchanged when it is parsed again, from itself or from its JSON", () => {
     fc.assert(
       fc.property(input, (given) => {
         let made: ReturnType<typeof source>;
         try {
           made = source(given);
         } catch (error) {
-          // Generated ids may hold what ids must not; then the error says which field.
+          // Generated ids may be invalid; then the error names the field.
           expect(error).toMatchObject({ code: "invalid_input", details: { field: expect.any(String) } });
           return;
         }
@@ -233,7 +233,7 @@ describe("a source given by a program", () => {
     );
   });
 
-  it("answers any input with a source or with an error that names a field, nothing else", () => {
+  it("gives a source or an error with a field for any input", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom("platform", "chat_id", "user_id", "chat_topic"), fc.anything()),
@@ -250,7 +250,7 @@ describe("a source given by a program", () => {
 });
 
 describe("a source written as JSON", () => {
-  it("has every base field, null where unknown, and the alternative ids only when known", () => {
+  it("has every base field, null if unknown, and the alternative ids only if known", () => {
     expect(sourceToJson(source({ platform: "signal", chatId: "+1" }))).toStrictEqual({
       platform: "signal",
       chat_id: "+1",
@@ -266,7 +266,7 @@ describe("a source written as JSON", () => {
   });
 });
 
-describe("a source in a few words", () => {
+describe("the description of a source", () => {
   const base = { platform: "telegram", chatId: "7" };
 
   it.each<[string, SourceInput]>([
@@ -288,7 +288,7 @@ describe("a source in a few words", () => {
     expect(describeSource(source(given))).toBe(words);
   });
 
-  it("knows the terminal on this machine", () => {
+  it("describes the terminal on this machine", () => {
     expect(localSource()).toStrictEqual({
       platform: "local",
       chatId: "cli",

@@ -1,23 +1,23 @@
 import { PostriderError } from "./errors.ts";
 
-/** Where a message came from. Absent fields are absent, never empty strings. */
+/** The chat and sender of a message. Absent fields are `undefined`, never empty strings. */
 export interface Source {
-  /** Lower-case platform name; an open set. See `platforms.ts` for what is known of each. */
+  /** Lower-case platform name. `platforms.ts` lists the known ones. */
   readonly platform: string;
   readonly chatId: string;
   readonly chatName?: string;
-  /** dm, group, channel, thread, forum, webhook; free beyond these. */
+  /** `dm`, `group`, `channel`, `thread`, `forum`, `webhook` or another name. */
   readonly chatType: string;
   readonly userId?: string;
   readonly userName?: string;
   readonly threadId?: string;
   readonly chatTopic?: string;
-  /** The sender's second id, such as Signal's UUID beside the phone number. */
+  /** The sender's second id, such as Signal's UUID in addition to the phone number. */
   readonly userIdAlt?: string;
   readonly chatIdAlt?: string;
 }
 
-/** What a platform or a program gives: ids may be numbers, and empty or null means absent. */
+/** Unchecked input: ids may be numbers, and empty or null means absent. */
 export interface SourceInput {
   readonly platform: string;
   readonly chatId: string | number;
@@ -31,7 +31,7 @@ export interface SourceInput {
   readonly chatIdAlt?: string | number | null | undefined;
 }
 
-/** A source as JSON. The two `_alt` ids are there only when known; everything else always is. */
+/** A source as JSON. The `_alt` ids are present only if known, all other fields always. */
 export interface SourceJson {
   readonly platform: string;
   readonly chat_id: string;
@@ -45,15 +45,15 @@ export interface SourceJson {
   readonly chat_id_alt?: string;
 }
 
-/** The longest id that is accepted, and where names and topics are cut; in UTF-16 units. */
+/** The maximum length in UTF-16 units. Longer ids are rejected; longer names and topics are cut. */
 export const MAX_SOURCE_TEXT = 1024;
 
-/** Checks what a platform gave and makes a source of it; the error names the field by its camelCase name. */
+/** Checks the input and returns a source. An error contains the camelCase name of the field. */
 export function source(input: SourceInput): Source {
   return parse(input, (field) => field);
 }
 
-/** Checks unknown JSON and makes a source of it; the error names the field as the JSON spells it. */
+/** Checks JSON and returns a source. An error contains the JSON name of the field. */
 export function sourceFromJson(json: unknown): Source {
   return parse(json, (field) => JSON_NAMES[field]);
 }
@@ -73,7 +73,7 @@ export function sourceToJson(source: Source): SourceJson {
   };
 }
 
-/** A few words for people and for the model: "DM with bob", "group: Dev Chat, thread: 42". */
+/** A short description for people and the model: "DM with bob", "group: Dev Chat, thread: 42". */
 export function describeSource(source: Source): string {
   if (source.platform === "local") return "CLI terminal";
   const chat = source.chatName ?? source.chatId;
@@ -94,13 +94,10 @@ export function localSource(): Source {
   return { platform: "local", chatId: "cli", chatName: "CLI terminal", chatType: "dm" };
 }
 
-/**
- * Makes a name or topic fit for one line: control characters and line breaks become spaces, so that nobody can
- * write lines of their own into a prompt or a list by choosing a name. Blank becomes undefined.
- */
+/** A name or topic on one line, so that a name cannot add lines to a prompt or list. `undefined` if it is blank. */
 export function toDisplayText(text: string): string | undefined {
   const line = text.toWellFormed().replace(CONTROLS, " ").trim();
-  // The cut may fall inside a surrogate pair; the half that stays would not survive being stored.
+  // The cut may split a surrogate pair, and half a pair cannot be stored.
   const cut = line.slice(0, MAX_SOURCE_TEXT).replace(/[\uD800-\uDBFF]$/, "");
   return cut.trimEnd() || undefined;
 }
@@ -122,7 +119,7 @@ const OPTIONAL_IDS = ["userId", "threadId", "userIdAlt", "chatIdAlt"] as const;
 const TEXTS = ["chatName", "userName", "chatTopic"] as const;
 
 const PLATFORM_NAME = /^[a-z][a-z0-9_-]{0,63}$/;
-/** C0 with NUL, DEL and C1, and the two Unicode line breaks. */
+/** C0, DEL, C1 and the two Unicode line breaks. */
 const CONTROLS = /[\p{Cc}\u2028\u2029]/gu;
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
@@ -138,7 +135,7 @@ function parse(given: unknown, nameOf: (field: keyof Source) => string): Source 
 
   const platform = parsePlatform(...read("platform"));
   const chatId = parseId(...read("chatId"));
-  if (chatId === undefined) throw invalid(nameOf("chatId"), "is missing: every message comes from some chat");
+  if (chatId === undefined) throw invalid(nameOf("chatId"), "is missing: every message needs a chat");
 
   const optional: { -readonly [F in (typeof OPTIONAL_IDS | typeof TEXTS)[number]]?: string } = {};
   for (const field of OPTIONAL_IDS) {
@@ -161,23 +158,23 @@ function parsePlatform(name: string, value: unknown): string {
 }
 
 function parseChatType(name: string, value: unknown): string {
-  // A number is certainly a mistake here: only ids and names are ever numeric.
+  // Only ids and names can be numeric, so a number here is a mistake.
   if (typeof value === "number") throw invalid(name, "must be text such as dm or group");
   return parseId(name, value) ?? "dm";
 }
 
-/** Ids are the platform's own and are kept exactly, spaces included; only a wholly blank one counts as absent. */
+/** Keeps an id exactly, with its spaces. A blank one counts as absent. */
 function parseId(name: string, value: unknown): string | undefined {
   const text = parseScalar(name, value);
   if (text === undefined || text.trim() === "") return undefined;
   if (text.length > MAX_SOURCE_TEXT) throw invalid(name, `is longer than ${MAX_SOURCE_TEXT} characters`);
   if (CONTROL.test(text)) throw invalid(name, "contains control characters");
-  // Half a surrogate pair cannot be stored as UTF-8, so two such ids would become one.
+  // Lone surrogates cannot be stored as UTF-8: two different ids would become equal.
   if (!text.isWellFormed()) throw invalid(name, "is not valid Unicode");
   return text;
 }
 
-/** A long topic is cut rather than refused: it must not cost anyone their message. */
+/** Cuts a long topic instead of rejecting it, because the message must not be lost. */
 function parseText(name: string, value: unknown): string | undefined {
   const text = parseScalar(name, value);
   return text === undefined ? undefined : toDisplayText(text);
@@ -187,12 +184,12 @@ function parseScalar(name: string, value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string") return value;
   if (typeof value !== "number") throw invalid(name, "must be text or a whole number");
-  // Beyond the safe integers a number has already lost digits, so it may name somebody else.
-  if (!Number.isSafeInteger(value)) throw invalid(name, "is not an exact whole number: give it as text");
+  // A number beyond the safe integers lost digits, so it may be the id of another person.
+  if (!Number.isSafeInteger(value)) throw invalid(name, "is not an exact whole number: pass it as text");
   return String(value);
 }
 
-/** The value itself is left out: it may be somebody's phone number. */
+/** Omits the value, which may be a phone number. */
 function invalid(field: string, problem: string): PostriderError {
   return new PostriderError("invalid_input", `${field} ${problem}.`, { details: { field } });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { findOpenFence, splitText } from "./split-text.ts";
 
 describe("splitting a text", () => {
-  it("leaves alone what fits", () => {
+  it("does not change a text that fits", () => {
     expect(splitText("hello", 10)).toEqual(["hello"]);
     expect(splitText("", 10)).toEqual([]);
   });
@@ -14,7 +14,7 @@ describe("splitting a text", () => {
     expect(splitText("one two three", 9)).toEqual(["one two", "three"]);
   });
 
-  it("closes a block of code that is cut, and opens it again with its language", () => {
+  it("closes a code block that is split, and opens it again with its language", () => {
     const code = `\`\`\`ts\n${"const x = 1;\n".repeat(10)}\`\`\``;
     const pieces = splitText(code, 60);
     expect(pieces.length).toBeGreaterThan(2);
@@ -24,7 +24,7 @@ describe("splitting a text", () => {
     }
   });
 
-  it("never makes a piece longer than the limit, never cuts a character, and leaves no block open", () => {
+  it("never exceeds the limit, never splits a character, and leaves no block open", () => {
     const piece = fc.oneof(
       fc.constantFrom("```\n", "```js\n", "~~~\n", "\n", "\n\n", " ", "👩‍🚀", "—"),
       fc.string({ maxLength: 30 }),

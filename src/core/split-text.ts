@@ -1,21 +1,20 @@
-/** A line that opens or closes a block of code, and what its language is. A longer run of marks is a line drawn with them. */
+/** A line that opens or closes a code block, with its language. A longer run of marks is a drawn line, not a fence. */
 const FENCE = /^ {0,3}(`{3,16}(?!`)|~{3,16}(?!~))([^\n`]*)$/;
 
 /**
- * A text in pieces of at most `limit` UTF-16 units. Pieces end where a reader would pause: between paragraphs, lines or
- * words, in this order, as long as they are not too short for it. A block of code that is cut is closed, and opened again
- * in the next piece, so that each piece can be read by itself.
+ * Splits a text into pieces of at most `limit` UTF-16 units, preferably between paragraphs, then lines, then words. A code
+ * block that is split gets closed and is opened again in the next piece, so that each piece is valid Markdown.
  */
 export function splitText(text: string, limit: number): string[] {
   const pieces: string[] = [];
-  /** Opens a block again that the last piece had to close. */
+  /** Opens the code block again that the previous piece closed. */
   let prefix = "";
   let from = 0;
   while (prefix.length + text.length - from > limit) {
-    // Only what one piece can hold is looked at: reading all that follows for each piece would take ever longer.
+    // Looks at one piece only. Reading the whole rest for each piece would take quadratic time.
     const window = prefix + text.slice(from, from + limit - prefix.length);
     const fence = findOpenFence(window);
-    // What closes a block must fit, too: its fence may be longer than three.
+    // The closing fence must fit too, and may be longer than three marks.
     const room = fence === undefined ? limit : limit - fence.mark.length - 1;
     const at = Math.max(prefix.length + 1, findCut(window, room, fence?.from ?? 0));
     const head = window.slice(0, at);
@@ -38,13 +37,13 @@ export function splitText(text: string, limit: number): string[] {
 
 export interface OpenFence {
   readonly mark: string;
-  /** The line that opened it, to be repeated. */
+  /** The opening line, to be repeated. */
   readonly line: string;
-  /** Where its content begins. */
+  /** The offset of its content. */
   readonly from: number;
 }
 
-/** The block of code that is still open at the end of a text. */
+/** The code block that is open at the end of the text. */
 export function findOpenFence(text: string): OpenFence | undefined {
   let open: OpenFence | undefined;
   let at = 0;
@@ -55,7 +54,7 @@ export function findOpenFence(text: string): OpenFence | undefined {
   return open;
 }
 
-/** The block that is open after a line which ends at `at`. */
+/** The code block that is open after a line which ends at `at`. */
 export function advanceFence(line: string, open: OpenFence | undefined, at: number): OpenFence | undefined {
   const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
   if (mark === "") return open;
@@ -64,12 +63,12 @@ export function advanceFence(line: string, open: OpenFence | undefined, at: numb
   return isClosed ? undefined : open;
 }
 
-/** Where to cut so that at most `room` units come before, and more than what was only repeated. */
+/** The offset of the cut: at most `room`, and beyond the repeated part. */
 function findCut(text: string, room: number, atLeast: number): number {
   const window = text.slice(0, room);
   for (const pause of ["\n\n", "\n", " "]) {
     const at = window.lastIndexOf(pause) + pause.length;
-    // A piece of a few words followed by a long one reads worse than a word that is cut.
+    // A very short piece before a long one reads worse than a word that is cut.
     if (at > pause.length && at > Math.max(room / 3, atLeast)) return at;
   }
   const last = text.charCodeAt(room - 1);

@@ -21,24 +21,24 @@ describe("a title", () => {
     ["\ufeffbom object\ufffc", "bom object"],
     ["half \ud83d a character", "half a character"],
     ["🚀 héllo 日本語 100% done_", "🚀 héllo 日本語 100% done_"],
-  ])("is cleaned of what nobody sees: %j", (raw, title) => {
+  ])("is cleaned of invisible characters: %j", (raw, title) => {
     expect(cleanTitle(raw)).toBe(title);
   });
 
   it.each(["", "   ", "\n\t", "\u200b\u202e\0", " \ufeff "])(
-    "is none when nothing visible is left: %j",
+    "is absent without visible characters: %j",
     (raw) => {
       expect(cleanTitle(raw)).toBeUndefined();
     },
   );
 
-  it("has at most 100 characters, however many units those take", () => {
+  it("has at most 100 characters, of any number of units", () => {
     expect(cleanTitle("a".repeat(100))).toBe("a".repeat(100));
     expect(cleanTitle("🚀".repeat(100))).toBe("🚀".repeat(100));
     expect(cleanTitle(` ${"a".repeat(100)}\u200b `)).toBe("a".repeat(100));
   });
 
-  it("is refused beyond that, with both lengths", () => {
+  it("is refused above the limit, with both lengths", () => {
     for (const raw of ["a".repeat(101), "🚀".repeat(101)]) {
       expect(() => cleanTitle(raw)).toThrow(
         expect.objectContaining({ code: "invalid_input", message: expect.stringMatching(/101.*100/) }),
@@ -46,7 +46,7 @@ describe("a title", () => {
     }
   });
 
-  it("stays as it is when it is cleaned again, on one line, without invisible ends", () => {
+  it("is stable when it is cleaned again, on one line, without invisible ends", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 100 }), (raw) => {
         const title = cleanTitle(raw);
@@ -93,11 +93,11 @@ describe("the next title of a lineage", () => {
     ["notes", ["Notes", "NOTES #4"], "notes"],
     ["100% done", ["100% done"], "100% done #2"],
     ["a.*", ["abc #8"], "a.*"],
-  ])("after %j, with %j there, is %j", (title, existing, next) => {
+  ])("after %j, with %j existing, is %j", (title, existing, next) => {
     expect(buildNextTitle(title, existing)).toBe(next);
   });
 
-  it("is none when the number no longer fits", () => {
+  it("is absent if the number does not fit", () => {
     const long = "x".repeat(97);
     expect(buildNextTitle(long, [long])).toBe(`${long} #2`);
     expect(buildNextTitle(`${long}x`, [`${long}x`])).toBeUndefined();
@@ -105,7 +105,7 @@ describe("the next title of a lineage", () => {
     expect(buildNextTitle("notes", ["notes #999999999"])).toBeUndefined();
   });
 
-  it("is never taken, and is found by the bare title", () => {
+  it("is always free, and is found by the title without a number", () => {
     fc.assert(
       fc.property(fc.array(someTitle, { maxLength: 20 }), someTitle, (existing, title) => {
         const next = buildNextTitle(title, existing);
@@ -113,7 +113,7 @@ describe("the next title of a lineage", () => {
         expect(existing).not.toContain(next);
         const { base } = parseLineage(title);
         expect(parseLineage(next).base === base || next === base).toBe(true);
-        // Bases that end in a number themselves are found exactly only.
+        // Bases that end in a number are found only by their exact title.
         if (parseLineage(base).base === base) {
           expect(findTitleMatch(base, titled(...existing, next))?.title).toBe(next);
         }
@@ -123,35 +123,35 @@ describe("the next title of a lineage", () => {
 });
 
 describe("finding a session by its title", () => {
-  it("takes the highest number, not the newest", () => {
+  it("prefers the highest number, not the newest", () => {
     const found = findTitleMatch("notes", titled("notes #10", "notes", "notes #9", "other #99"));
     expect(found?.title).toBe("notes #10");
   });
 
-  it("takes the bare title when it is alone, counting as the first", () => {
+  it("finds a single title without a number, as number 1", () => {
     expect(findTitleMatch("notes", titled("other", "notes"))?.title).toBe("notes");
     expect(findTitleMatch("notes", titled("notes #1", "notes"))?.title).toBe("notes");
     expect(findTitleMatch("notes", titled("notes", "notes #1"))?.title).toBe("notes");
   });
 
-  it("takes exactly the number that was asked for, or none", () => {
+  it("finds exactly the given number, or none", () => {
     const candidates = titled("notes", "notes #2", "notes #3", "notes #2 #5");
     expect(findTitleMatch("notes #2", candidates)?.title).toBe("notes #2");
     expect(findTitleMatch("notes #4", candidates)).toBeUndefined();
   });
 
-  it("never takes a longer title that only begins alike", () => {
+  it("never finds a longer title with the same start", () => {
     expect(findTitleMatch("PR", titled("PR #438 fix auth", "PR review", "PR#2"))).toBeUndefined();
     expect(findTitleMatch("PR #438", titled("PR #438 fix auth"))).toBeUndefined();
   });
 
-  it("does not read wildcards or letter case into it", () => {
+  it("has no wildcards and is case-sensitive", () => {
     expect(findTitleMatch("test_project", titled("testXproject", "testXproject #2"))).toBeUndefined();
     expect(findTitleMatch("100% done", titled("100% done", "100 percent done"))?.title).toBe("100% done");
     expect(findTitleMatch("notes", titled("Notes #2"))).toBeUndefined();
   });
 
-  it("gives back the caller's own candidate", () => {
+  it("returns the caller's candidate", () => {
     const candidate = { title: "notes", id: 7 };
     expect(findTitleMatch("notes", new Set([candidate]))).toBe(candidate);
     expect(findTitleMatch("notes", [])).toBeUndefined();
@@ -170,7 +170,7 @@ describe("finding a session by its title", () => {
   });
 });
 
-describe("a title that a model proposed", () => {
+describe("a title proposed by a model", () => {
   it.each([
     ["Fix login bug", "Fix login bug"],
     ['"Fix login bug"', "Fix login bug"],
@@ -184,12 +184,12 @@ describe("a title that a model proposed", () => {
     ['Fix the "foo"', 'Fix the "foo"'],
     ["Titles: how to", "Titles: how to"],
     ["Fix\nlogin\u200b bug", "Fix login bug"],
-  ])("loses its wrapping: %j", (raw, title) => {
+  ])("loses quotes and labels: %j", (raw, title) => {
     expect(cleanProposedTitle(raw)).toBe(title);
   });
 
   it.each(["", '""', '"', "Title:", '"Title:"', "\u200b"])(
-    "is none when only wrapping is there: %j",
+    "is absent if only quotes and labels are left: %j",
     (raw) => {
       expect(cleanProposedTitle(raw)).toBeUndefined();
     },
@@ -201,7 +201,7 @@ describe("a title that a model proposed", () => {
     expect(cleanProposedTitle("🚀".repeat(500))).toBe(`${"🚀".repeat(77)}...`);
   });
 
-  it("is always a title that can be stored", () => {
+  it("is always a valid title", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 300 }), (raw) => {
         const title = cleanProposedTitle(raw);
@@ -225,12 +225,12 @@ describe("a preview", () => {
     expect(buildPreview(" \n ")).toBe("");
   });
 
-  it("never cuts a character in half", () => {
+  it("never splits a character", () => {
     expect(buildPreview(`a${"🚀".repeat(60)}`)).toBe(`a${"🚀".repeat(59)}...`);
     expect(buildPreview("🚀".repeat(60))).toBe("🚀".repeat(60));
   });
 
-  it("is short and well formed whatever the text", () => {
+  it("is short and well formed for any text", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom("a", "🚀", "\n", "\r", " "), maxLength: 300 }),
@@ -254,7 +254,7 @@ const someTitle = fc
   )
   .map(([base, tail]) => base + tail.join(""));
 
-/** Halves of surrogate pairs included, and more controls than chance would bring. */
+/** Includes lone surrogates, and many control characters. */
 const anyCharacter = fc
   .oneof(fc.nat(0xff), fc.integer({ min: 0x2000, max: 0x2070 }), fc.nat(0x10ffff))
   .map((code) => String.fromCodePoint(code));

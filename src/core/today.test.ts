@@ -3,8 +3,8 @@ import { formatToday } from "./today.ts";
 
 const at = (instant: string, zone: string): string => formatToday(Date.parse(instant), zone);
 
-describe("the date that the model is told", () => {
-  it("names the weekday, the date and the zone", () => {
+describe("the date for the model", () => {
+  it("contains the weekday, the date and the zone", () => {
     expect(at("2026-11-17T12:00:00Z", "Europe/Berlin")).toBe("Today is Tuesday, 2026-11-17 (Europe/Berlin).");
   });
 
@@ -18,7 +18,7 @@ describe("the date that the model is told", () => {
     const day = Array.from({ length: 24 * 60 }, (_, minute) =>
       formatToday(Date.parse("2026-03-29T00:00:00+01:00") + minute * 60_000, "Europe/Berlin"),
     );
-    // The clocks go forward on this day, so its last hour belongs to the next date.
+    // The clocks go forward on this day, so the last of 24 hours belongs to the next date.
     expect(new Set(day)).toEqual(
       new Set([
         "Today is Sunday, 2026-03-29 (Europe/Berlin).",
@@ -28,7 +28,7 @@ describe("the date that the model is told", () => {
     expect(day.findIndex((line) => line.includes("Monday"))).toBe(23 * 60);
   });
 
-  it("knows every weekday", () => {
+  it("supports every weekday", () => {
     const names = Array.from(
       { length: 7 },
       (_, day) => at(`2026-11-${16 + day}T12:00:00Z`, "UTC").split(/[ ,]/)[2],

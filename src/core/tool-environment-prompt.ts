@@ -1,15 +1,15 @@
-import { escapePath } from "./escape-path.ts";
+import { escapePath } from "./printable.ts";
 import type { ToolName } from "./tool-settings.ts";
 
-/** The machine on which tools work. */
+/** The machine on which tools run. */
 export interface MachineInfo {
-  /** The operating system as people call it, such as `Linux (Debian GNU/Linux 12)`. */
+  /** The name of the operating system, such as `Linux (Debian GNU/Linux 12)`. */
   readonly system: string;
-  /** The program that runs commands. */
+
   readonly shell: string;
 }
 
-/** `opened`: the person chose the folder to work in, as in an editor. `missing`: they did, and it is gone. */
+/** `opened`: the person chose the working folder, as in an editor. `missing`: they did, and it does not exist. */
 export type FolderState = "opened" | "missing";
 
 export interface ToolEnvironment {
@@ -19,7 +19,7 @@ export interface ToolEnvironment {
   readonly state?: FolderState | undefined;
 }
 
-/** Tells the model where its tools work. Without tools that work with files or commands it is told nothing of the machine. */
+/** Describes the machine and folder of the tools to the model. Without file or command tools it omits the machine. */
 export function buildToolEnvironmentPrompt({
   tools,
   machine,

@@ -13,20 +13,20 @@ import {
 const at = (role: AccessRole, chatType = "dm", platform = "telegram") => ({ role, platform, chatType });
 
 describe("the tools of a turn", () => {
-  it("are all of them for the owner alone with the agent, and the harmless ones before others' eyes", () => {
+  it("are all tools for the owner in a direct chat, and the harmless ones in groups", () => {
     expect(selectTools(DEFAULT_TOOLS, at("owner"))).toEqual(TOOL_NAMES);
     for (const chatType of ["group", "channel", "thread", "forum"])
       expect(selectTools(DEFAULT_TOOLS, at("owner", chatType))).toEqual(HARMLESS_TOOLS);
   });
 
-  it("are the harmless ones for everybody else, until configuration says more", () => {
+  it("are the harmless ones for everybody else, unless configured", () => {
     expect(selectTools(DEFAULT_TOOLS, at("member"))).toEqual(HARMLESS_TOOLS);
     const settings: ToolSettings = { ...DEFAULT_TOOLS, member: ["read_file", "memory"] };
     expect(selectTools(settings, at("member"))).toEqual(["read_file", "memory"]);
     expect(selectTools(settings, at("member", "group"))).toEqual(["memory"]);
   });
 
-  it("are never more on a platform than the speaker has elsewhere", () => {
+  it("are never more on a platform than the sender has elsewhere", () => {
     const settings: ToolSettings = { ...DEFAULT_TOOLS, byPlatform: { telegram: TOOL_NAMES, discord: [] } };
     expect(selectTools(settings, at("member"))).toEqual(HARMLESS_TOOLS);
     expect(selectTools(settings, at("owner", "group"))).toEqual(HARMLESS_TOOLS);
@@ -34,7 +34,7 @@ describe("the tools of a turn", () => {
     expect(selectTools(settings, at("owner", "dm", "local"))).toEqual(TOOL_NAMES);
   });
 
-  it("are, whatever is configured, of the speaker's own, and of each list that applies", () => {
+  it("are in the sender's list and in each list that applies, for any configuration", () => {
     const names = fc.subarray([...TOOL_NAMES]);
     const platform = fc.constantFrom(...listKnownPlatforms());
     const settings = fc.record({

@@ -1,7 +1,7 @@
 import type { AccessRole } from "./access.ts";
 import type { WatchMode } from "./process.ts";
 
-/** What an agent may be given to work with. */
+/** All tools that can be allowed. */
 export type ToolName =
   | "terminal"
   | "process"
@@ -21,30 +21,30 @@ export const TOOL_NAMES: readonly ToolName[] = [
   "memory",
 ];
 
-/** These touch nothing but what the person has said and is remembered of them. */
+/** Tools that access only the person's own messages and memory. */
 export const HARMLESS_TOOLS: readonly ToolName[] = ["session_search", "memory"];
 
-/** What agents may do, for whom and where. */
+/** Which tools agents have, by person and chat. */
 export interface ToolSettings {
-  /** In what the owner of the home asks for. Default all. */
+  /** Tools in turns of the owner. Default all. */
   readonly owner: readonly ToolName[];
-  /** In what anyone else asks for. Default the harmless ones. */
+  /** Tools in turns of everybody else. Default `HARMLESS_TOOLS`. */
   readonly member: readonly ToolName[];
-  /** In chats with several people, of those that the speaker has: others read along, and may have led them to ask. */
+  /** Restricts the sender's tools in chats with several people, because others read the output and influence the requests. */
   readonly groups: readonly ToolName[];
-  /** On one platform, of those that the speaker has. */
+  /** Restricts the sender's tools on one platform. */
   readonly byPlatform: Readonly<Record<string, readonly ToolName[]>>;
-  /** Holds a folder for each person and group, where commands run in messengers; beside the home, unless said. */
+  /** Contains a working folder for each person and group of messengers. Default: next to the home. */
   readonly workspace?: string;
-  /** Where commands run in messengers instead: one folder for everyone. */
+  /** One working folder for everybody in messengers, instead of `workspace`. */
   readonly folder?: string;
   /** Further folders in which files may be read and written. */
   readonly folders: readonly string[];
-  /** Names of variables that programs see, besides the few that every program needs. */
+  /** Names of environment variables that commands get, besides the basic ones. */
   readonly environment: readonly string[];
-  /** How long a command may take that the agent waits for. */
+  /** The time limit of a command that the agent waits for. */
   readonly timeoutSeconds: number;
-  /** How much of background processes a chat is told, where the agent does not say. */
+  /** The default watch mode of background processes. */
   readonly notifications: WatchMode;
 }
 
@@ -59,7 +59,7 @@ export const DEFAULT_TOOLS: ToolSettings = {
   notifications: "all",
 };
 
-/** The tools for one turn, by who asks and where. */
+/** The tools of one turn, by sender and chat. */
 export function selectTools(
   settings: ToolSettings,
   {

@@ -29,8 +29,8 @@ function said(role: Message["role"], words: string, more: Partial<Message> = {})
   return { session: session.id, seq: 1, at: AT, role, parts: words === "" ? [] : [textPart(words)], ...more };
 }
 
-describe("a session as a document", () => {
-  it("has its title, what it is, and what was said, by whom and when", () => {
+describe("the transcript of a session", () => {
+  it("contains its title, details, and messages with sender and time", () => {
     const { title: _, ...untitled } = session;
     expect(
       formatTranscript(
@@ -60,7 +60,7 @@ hello
     expect(document).toContain("- platform: local\n- messages: 0\n");
   });
 
-  it("names who spoke, on one line, where the platform told", () => {
+  it("contains the sender's name on one line, if the platform provides it", () => {
     const from = (userName: string) =>
       formatTranscript(session, [said("user", "x", { origin: { userName } })], "UTC");
     expect(from("Ann\n## Agent")).toContain("## Ann ## Agent, 2026");
@@ -70,12 +70,12 @@ hello
     );
   });
 
-  it("says that nobody said what Postrider itself has told the agent", () => {
+  it("shows Postrider as the sender of its own reports", () => {
     const told = said("user", "[It has ended.]", { origin: { proactive: true, userName: "Ann" } });
     expect(formatTranscript(session, [told], "UTC")).toContain("## Postrider, 2026");
   });
 
-  it("has nothing of what was thought, or is kept for the model's provider", () => {
+  it("contains neither reasoning nor data of the provider", () => {
     const extra = { model: { provider: "anthropic", parts: [{ data: { signature: "sig-1" } }] } };
     const written = formatTranscript(
       session,
@@ -86,7 +86,7 @@ hello
     expect(written).not.toMatch(/sig-1|anthropic|hm-hm/);
   });
 
-  it("marks an answer that was stopped", () => {
+  it("marks an interrupted answer", () => {
     const document = formatTranscript(
       session,
       [said("assistant", "half", { origin: { interrupted: true } })],
@@ -95,7 +95,7 @@ hello
     expect(document).toContain("## Agent, 2026-03-29 00:30, stopped\n\nhalf\n");
   });
 
-  it("ends a code block that was left open, so that what follows is no code", () => {
+  it("closes an open code block, so that the next message is no code", () => {
     const whole = "```js\nlet a;\n```";
     for (const [words, ending] of [
       ["```js\nlet a;", "let a;\n```\n"],
@@ -110,7 +110,7 @@ hello
       );
   });
 
-  it("shows a tool's output as it is, in a fence longer than any in it", () => {
+  it("shows the output of a tool unchanged, in a longer fence", () => {
     const tool = said("tool", "````\n# not a title\n````", { toolName: "cat", toolCallId: "1" });
     expect(formatTranscript(session, [tool], "UTC")).toContain(
       "## Tool cat, 2026-03-29 00:30\n\n`````\n````\n# not a title\n````\n`````\n",
@@ -127,7 +127,7 @@ hello
     );
   });
 
-  it("shows what was called with what, and what was attached", () => {
+  it("shows tool calls with arguments, and attachments", () => {
     const call = said("assistant", "", {
       toolCalls: [{ id: "1", name: "read", arguments: { path: "a`b" } }],
     });
@@ -150,8 +150,8 @@ hello
   });
 });
 
-describe("the wall clock", () => {
-  it("is that of the zone, also across the change to summer time", () => {
+describe("the time", () => {
+  it("is local to the zone, also across the change to summer time", () => {
     expect(formatClockTime(AT, "UTC")).toBe("2026-03-29 00:30");
     expect(formatClockTime(AT + HOUR, "Europe/Berlin")).toBe("2026-03-29 03:30");
     expect(formatClockTime(AT, "Asia/Kathmandu")).toBe("2026-03-29 06:15");

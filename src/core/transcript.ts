@@ -5,7 +5,7 @@ import { toPrintable } from "./printable.ts";
 import type { Session } from "./session.ts";
 import { getZonedParts } from "./zone.ts";
 
-/** A session as a document for people to read: what it shows, in Markdown, and nothing that steers a terminal. */
+/** Formats the messages that a session shows as Markdown, without control characters. */
 export function formatTranscript(session: Session, shown: readonly Message[], zone: string): string {
   const facts = [
     `- session: ${session.id} (${session.handle})`,
@@ -30,7 +30,7 @@ function formatSection(message: Message, zone: string): string {
   const stopped = message.origin?.interrupted === true ? ", stopped" : "";
   const head = `## ${who}, ${formatClockTime(message.at, zone)}${stopped}`;
   const said = getText(message);
-  // A tool's output is shown as it is, whatever Markdown would make of it.
+  // The output of a tool is not Markdown.
   const body = message.role === "tool" ? fenceCode(said) : closeFence(said);
   const calls = (message.toolCalls ?? []).map(
     (call) => `Calls ${call.name}:\n\n${fenceCode(JSON.stringify(call.arguments, null, 2) ?? "", "json")}`,
@@ -41,7 +41,7 @@ function formatSection(message: Message, zone: string): string {
 }
 
 function formatSpeaker(message: Message): string {
-  // The end of a process, told to the agent: nobody said it.
+  // Postrider's report about the end of a process.
   if (message.role === "user" && message.origin?.proactive) return "Postrider";
   const name = message.role === "user" ? message.origin?.userName : undefined;
   return name?.replaceAll(/\s+/g, " ").trim() || SPEAKER[message.role];
@@ -53,7 +53,7 @@ function formatAttachment(part: Part): string[] {
   return [`*${part.type}: ${part.name ?? part.mimeType}, ${pluralize(part.size, "byte")}*`];
 }
 
-/** An answer that was stopped inside a code block must not make code of all that follows. */
+/** Closes an open code block of an interrupted answer, so that the following messages are not code. */
 function closeFence(text: string): string {
   let open: string | undefined;
   for (const line of text.split("\n")) {
@@ -65,7 +65,7 @@ function closeFence(text: string): string {
   return open === undefined ? text : `${text}\n${open}`;
 }
 
-/** `2026-03-15 09:24` on the wall clock of a zone. */
+/** `2026-03-15 09:24` in the time zone. */
 export function formatClockTime(at: number, zone: string): string {
   const { year, month, day, hour, minute } = getZonedParts(at, zone);
   const two = (value: number): string => String(value).padStart(2, "0");

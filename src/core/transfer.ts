@@ -6,19 +6,19 @@ import type { Blob } from "./turn.ts";
 import type { Usage, UsageEntry } from "./usage.ts";
 import type { SeqRange } from "./view.ts";
 
-/** A whole session on its way in: its messages get the seqs 1, 2, 3…, in order. */
+/** A session to import. Its messages get the seqs 1, 2, 3… in order. */
 export interface ImportedSession {
-  /** Without an owner it belongs to whoever speaks in its first conversation, else to the account's person. */
+  /** Without an owner, it belongs to the person of its first conversation, otherwise to the account's person. */
   readonly session: NewSession;
   readonly account?: Pick<Source, "platform" | "userId" | "userIdAlt" | "userName">;
   readonly conversations?: readonly ImportedConversation[];
   readonly audience?: string;
   readonly origin?: Source;
-  /** Where it was spoken to from, when no more of that is known. */
+  /** The platform of its messages, if the source is not known in more detail. */
   readonly platform?: string;
   readonly displayName?: string;
   readonly usage: Usage;
-  /** The parts of `usage`, and they must add up to it. Without them all of it counts as answers of the last message's time. */
+  /** Must add up to `usage`. Without them, all usage counts as answers at the time of the last message. */
   readonly usageEntries?: readonly UsageEntry[];
   readonly createdAt: number;
   readonly endedAt?: number;
@@ -27,30 +27,30 @@ export interface ImportedSession {
   readonly parent?: string;
   readonly messages: readonly (NewMessage & { readonly at: number })[];
   readonly blobs: readonly Blob[];
-  /** What it shows, as ranges of its seqs, in order. */
+  /** The view, as ranges of seqs in order. */
   readonly shows: readonly SeqRange[];
   readonly hidden: readonly SeqRange[];
   readonly now: number;
 }
 
-/** A chat that goes on in the imported session. */
+/** A chat that continues in the imported session. */
 export interface ImportedConversation {
   readonly source: Source;
   readonly scope: ScopeRules;
-  /** When people last spoke there. */
+  /** The time of the last activity. */
   readonly activeAt: number;
 }
 
-/** What an imported session has got since then at the place it came from. */
+/** New messages of an imported session, from the system it came from. */
 export interface ImportedMessages {
   readonly session: string;
-  /** How many messages it has here; these follow them. */
+  /** The number of messages that the session has here. The new ones follow them. */
   readonly after: number;
   readonly messages: readonly (NewMessage & { readonly at: number })[];
   readonly blobs: readonly Blob[];
-  /** The counters there, instead of those here. */
+  /** Replaces the session's counters. */
   readonly usage?: Usage;
-  /** For a session that has none. */
+  /** Used if the session has no title. */
   readonly title?: string;
   readonly conversations?: readonly ImportedConversation[];
   readonly now: number;

@@ -1,42 +1,41 @@
 import type { Conversation, ConversationSettings, FreshStart, Routing } from "./conversation.ts";
 import type { Delivery, AttemptTrace as DeliveryShown, NewDelivery } from "./delivery.ts";
 import type { NewMessage } from "./message.ts";
-import type { PlanEntry } from "./plan.ts";
 import type { Session } from "./session.ts";
 import type { Source } from "./source.ts";
 import type { UsageDelta } from "./usage.ts";
 
-/** Bytes that a message's parts name by hash; stored in the same commit as the message. */
+/** Bytes that message parts refer to by hash. Stored in the same commit as the message. */
 export interface Blob {
   readonly hash: string;
   readonly bytes: Uint8Array;
 }
 
-/** The platform's place in its own stream. */
+/** The position in the platform's stream of updates. */
 export interface PlatformCursor {
   readonly name: string;
   readonly value: string;
 }
 
-/** An inbound message to be stored before the platform hears "got it". */
+/** An inbound message, to be stored before it is acknowledged to the platform. */
 export interface Accept extends Routing {
-  /** The platform's own id of the message: with profile, platform and chat, what makes a second arrival a duplicate. */
+  /** The platform's id of the message. With profile, platform and chat it identifies duplicates. */
   readonly messageId: string;
   readonly message: NewMessage;
   readonly blobs?: readonly Blob[];
   /** Stored in the same commit. */
   readonly cursor?: PlatformCursor;
-  /** How many messages may wait in a conversation. One more is not taken, and will not be when it comes again. */
+  /** The maximum number of pending messages. A further message is refused, also if the platform delivers it again. */
   readonly maxPending?: number;
-  /** Start the turn at once if the session is free; else this runner sees to it, for as long as it lives. */
+  /** Starts the turn at once if the session is free. Otherwise this runner starts it later, while it lives. */
   readonly claim?: ClaimBy;
 }
 
 export interface ClaimBy {
   readonly runner: string;
-  /** Only what this runner has accepted itself. */
+  /** Only messages that this runner accepted. */
   readonly own?: true;
-  /** How many waiting messages one turn takes. */
+  /** How many pending messages the turn takes. */
   readonly take: "one" | "all";
   readonly deadline?: number;
 }
@@ -53,40 +52,46 @@ export type Accepted =
       readonly fresh?: FreshStart;
       readonly usesOldScope: boolean;
       readonly turn?: Turn;
-      /** The number of the turn behind which it waits, if one runs. */
+      /** The number of the running turn that it waits for, if any. */
       readonly running?: number;
     };
 
-/** One run of the agent for one or more inbound messages. Whoever holds `fence` may write for it. */
+/** One run of the agent for one or more inbound messages. Writes for it need its current `fence`. */
 export interface Turn {
   readonly number: number;
   readonly session: string;
   readonly conversation: number;
   readonly fence: number;
-  /** 1, then one more for every time it had to be taken up again. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
-  /** Fixed when the turn is created: where the answer goes. */
+  /** The chat of the answer, fixed when the turn is created. */
   readonly target: Source;
   /** The seqs of the inputs in the session. */
   readonly inputs: readonly number[];
-  /** What was chosen for the conversation. */
+  /** The settings of the conversation. */
   readonly settings: ConversationSettings;
-  /** A fresh start of which the model or the person has not been told yet. */
+  /** A reset that the model or the person was not notified about yet. */
   readonly fresh?: FreshStart;
-  /** What an earlier attempt had said after the last message that it stored. */
+  /** The saved draft of an earlier attempt, after its last stored message. */
   readonly answerDraft?: AnswerDraft;
-  /** A draft of the answer that an earlier attempt has shown, or may have. */
+  /** The draft delivery that an earlier attempt showed, or may have shown. */
   readonly draftDelivery?: { readonly delivery: number; readonly shown: DeliveryShown };
 }
 
-/** What an agent has said and thought since its last whole message. */
+/** One step of an agent's plan. */
+export interface PlanEntry {
+  readonly text: string;
+  readonly state: "pending" | "in_progress" | "completed";
+}
+
+/** The output of an agent since its last complete message. */
 export interface AnswerDraft {
   readonly text: string;
   readonly thought: string;
   readonly plan?: readonly PlanEntry[];
 }
 
-/** What is kept of the message that a running turn is writing. */
+/** The saved draft of a running turn's next message. */
 export interface MessageDraft {
   /** The seq that the message will have. */
   readonly seq: number;
@@ -100,8 +105,8 @@ export interface SaveDraftInput {
 }
 
 /**
- * A line that is no message: a command, a press of a button, a stranger's words. It waits for no turn, but it is stored
- * before it is acknowledged and acts once, however often it arrives.
+ * An inbound line that needs no turn: a command, a button press or a message of an unknown sender. It is stored before it is
+ * acknowledged, and acts once even if the platform delivers it several times.
  */
 export interface AcceptCommand {
   readonly profile: string;
@@ -113,7 +118,7 @@ export interface AcceptCommand {
   readonly now: number;
 }
 
-/** A line whose runner is gone and that was not answered: it may have acted. */
+/** An unanswered command whose runner ended. It may have taken effect. */
 export interface OrphanedCommand {
   readonly inbox: number;
   readonly source: Source;
@@ -121,19 +126,19 @@ export interface OrphanedCommand {
   readonly line: string;
 }
 
-/** A person changed or took back what they had said. Only what still waits changes; else it is recorded. */
+/** A person edited or deleted a message. Only a pending message changes; otherwise the edit is only recorded. */
 export interface InboundEdit {
   readonly profile: string;
   readonly source: Pick<Source, "platform" | "chatId">;
   readonly messageId: string;
-  /** Absent when it was taken back. */
+  /** Absent for a deletion. */
   readonly message?: NewMessage;
   readonly blobs?: readonly Blob[];
   readonly cursor?: PlatformCursor;
   readonly now: number;
 }
 
-/** `late`: its turn had begun. `unknown`: there is no such message here. */
+/** `late`: its turn has started. `unknown`: there is no such message. */
 export type InboundEditOutcome = "changed" | "late" | "unknown";
 
 export interface BeginDraft {
@@ -144,7 +149,7 @@ export interface BeginDraft {
   readonly now: number;
 }
 
-/** What became of the attempt to show a draft. What has surely not arrived leaves no delivery behind. */
+/** The outcome of showing a draft. A draft that certainly did not arrive is deleted. */
 export interface DraftOutcome {
   readonly delivery: number;
   readonly shown: DeliveryShown;
@@ -165,16 +170,16 @@ export interface Finish {
   readonly blobs?: readonly Blob[];
   readonly usage?: UsageDelta;
   readonly deliveries?: readonly NewDelivery[];
-  /** What the person or the model was told in this turn about a fresh start. */
+  /** Notifications about a reset that this turn gave. */
   readonly notified?: ResetNotification;
-  /** Take up the session's next waiting input in the same commit. */
+  /** Claims the session's next pending input in the same commit. */
   readonly next?: ClaimBy;
   readonly now: number;
 }
 
 export interface Finished {
   readonly seqs: readonly number[];
-  /** In the order given, as they are stored now. */
+  /** The stored deliveries, in the order of the input. */
   readonly deliveries: readonly Delivery[];
   readonly next?: Turn;
 }

@@ -11,7 +11,7 @@ const entry = (at: number, inputTokens: number): UsageEntry => ({
 });
 
 describe("usage by day", () => {
-  it("begins a day at midnight of the zone, also where that is no full hour of UTC", () => {
+  it("starts a day at midnight of the zone, also if that is no full hour of UTC", () => {
     const entries = [
       entry(Date.UTC(2026, 2, 15, 18, 14), 1),
       entry(Date.UTC(2026, 2, 15, 18, 16), 20),
@@ -29,7 +29,7 @@ describe("usage by day", () => {
     ]);
   });
 
-  it("adds up to the whole, each entry on the date that a calendar shows, in order", () => {
+  it("adds up to the total, each entry on its calendar date, in order", () => {
     const from = Date.UTC(2026, 9, 1);
     const at = fc.nat(60 * 24 * 60).map((minutes) => from + minutes * 60_000);
     const entries = fc.array(fc.tuple(at, fc.nat(1000)), { maxLength: 20 });

@@ -7,7 +7,7 @@ export interface DayUsage {
   readonly usage: Usage;
 }
 
-/** One sum for each day of the zone on which anything was used, in order. */
+/** The sum of each day with usage, in order. Days are those of the time zone. */
 export function sumByDay(entries: Iterable<UsageEntry>, zone: string): DayUsage[] {
   const sorted = [...entries].toSorted((a, b) => a.at - b.at);
   const days: { readonly day: string; readonly usages: Usage[] }[] = [];

@@ -14,7 +14,7 @@ import {
 const usageOf = (...deltas: readonly UsageDelta[]) => deltas.reduce(addUsage, emptyUsage());
 
 describe("a session's counters", () => {
-  it("start at nothing, with the cost unknown", () => {
+  it("start at zero, with an unknown cost", () => {
     expect(emptyUsage()).toEqual({
       inputTokens: 0,
       outputTokens: 0,
@@ -28,7 +28,7 @@ describe("a session's counters", () => {
     expect(usageOf({})).toEqual(emptyUsage());
   });
 
-  it("add what each call used", () => {
+  it("add the usage of each request", () => {
     expect(
       usageOf(
         { inputTokens: 200, outputTokens: 100 },
@@ -49,14 +49,14 @@ describe("a session's counters", () => {
     ).toBe(4321);
   });
 
-  it("show the newest prompt's size, which only a given value replaces, zero included", () => {
+  it("contain the size of the last prompt, which only a given value replaces, also zero", () => {
     const usage = usageOf({ lastPromptTokens: 50_000 });
     expect(addUsage(usage, { inputTokens: 1 }).lastPromptTokens).toBe(50_000);
     expect(addUsage(usage, { lastPromptTokens: 85_000 }).lastPromptTokens).toBe(85_000);
     expect(addUsage(usage, { lastPromptTokens: 0 }).lastPromptTokens).toBe(0);
   });
 
-  it("have no cost before one is given, and then its sum", () => {
+  it("have no cost before the first one, then the sum", () => {
     expect(usageOf({ inputTokens: 5 })).not.toHaveProperty("costUsd");
     expect(usageOf({ costUsd: 0 }).costUsd).toBe(0);
     expect(usageOf({ costUsd: 0.5 }, {}, { costUsd: 0.25 }).costUsd).toBe(0.75);
@@ -76,19 +76,19 @@ describe("a session's counters", () => {
     ["partial", [uncosted, estimated, actual]],
     ["actual", [{}, actual, { lastPromptTokens: 7 }, { costStatus: "" }]],
     ["unknown", [{}]],
-  ])("have the cost status %s, which claims no more than each call knows", (status, deltas) => {
+  ])("have the cost status %s, never better than that of a request", (status, deltas) => {
     expect(usageOf(...deltas).costStatus).toBe(status);
     expect(usageOf(...deltas.toReversed()).costStatus).toBe(status);
   });
 
-  it("keep a cost status that another program stored, until something is added to it", () => {
+  it("keep an imported cost status, until usage is added", () => {
     const stored = usageOf({ inputTokens: 1, costUsd: 0.5, costStatus: "final" });
     expect(stored.costStatus).toBe("final");
     expect(addUsage(stored, actual).costStatus).toBe("estimated");
     expect(usageOf({ costStatus: "included" }).costStatus).toBe("included");
   });
 
-  it("say where the cost comes from, or that it comes from several places", () => {
+  it("contain the source of the cost, or that there are several", () => {
     expect(usageOf({ costSource: "" })).not.toHaveProperty("costSource");
     expect(usageOf({}, { costSource: "provider" }, {}, { costSource: "provider" }).costSource).toBe(
       "provider",
@@ -96,19 +96,19 @@ describe("a session's counters", () => {
     expect(usageOf({ costSource: "provider" }, { costSource: "table" }, {}).costSource).toBe("mixed");
   });
 
-  it.each(["model", "provider", "baseUrl"] as const)("keep the first %s that was named", (name) => {
+  it.each(["model", "provider", "baseUrl"] as const)("keep the first %s", (name) => {
     expect(usageOf({ [name]: "" })).not.toHaveProperty(name);
     expect(usageOf({}, { [name]: "" }, { [name]: "first" }, { [name]: "second" }, {})[name]).toBe("first");
     expect(addUsage({ ...emptyUsage(), [name]: "" }, { [name]: "first" })[name]).toBe("first");
   });
 
-  it("leave what they were given alone", () => {
+  it("do not change their input", () => {
     const usage = Object.freeze(emptyUsage());
     expect(addUsage(usage, { inputTokens: 1 })).not.toBe(usage);
     expect(usage).toEqual(emptyUsage());
   });
 
-  it("come to the same in whatever order the calls report", () => {
+  it("are the same in any order of requests", () => {
     fc.assert(
       fc.property(fc.array(someDelta, { maxLength: 8 }), (deltas) => {
         expect(usageOf(...deltas.toReversed())).toEqual(usageOf(...deltas));
@@ -123,7 +123,7 @@ describe("a session's counters", () => {
     ["cacheWriteTokens", "cache_write_tokens"],
     ["reasoningTokens", "reasoning_tokens"],
     ["lastPromptTokens", "last_prompt_tokens"],
-  ] as const)("refuse a %s that no call can have used, by its name", (name, field) => {
+  ] as const)("refuse an invalid %s, by its name", (name, field) => {
     for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
       expect(() => usageOf({ [name]: value })).toThrow(
         expect.objectContaining({
@@ -135,7 +135,7 @@ describe("a session's counters", () => {
     }
   });
 
-  it("refuse a cost that is negative or no number, by its name", () => {
+  it("refuse a negative or invalid cost, by its name", () => {
     for (const costUsd of [-0.01, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => usageOf({ costUsd })).toThrow(
         expect.objectContaining({ code: "invalid_input", details: { field: "cost_usd" } }),
@@ -145,7 +145,7 @@ describe("a session's counters", () => {
 });
 
 describe("sums of usage", () => {
-  it("come to the same however the calls are divided into sums, to the token", () => {
+  it("are the same for any grouping of requests, to the token", () => {
     const parts = fc.array(fc.array(costedDelta, { maxLength: 4 }), { maxLength: 5 });
     fc.assert(
       fc.property(parts, (groups) => {
@@ -161,7 +161,7 @@ describe("sums of usage", () => {
     );
   });
 
-  it("are actual only if every call's cost is, and unknown only if no call has one", () => {
+  it("are actual only if all costs are, and unknown only if no request has a cost", () => {
     fc.assert(
       fc.property(fc.array(costedDelta, { minLength: 1, maxLength: 6 }), (calls) => {
         const { costStatus, costUsd } = sumUsage(calls);
@@ -180,7 +180,7 @@ describe("sums of usage", () => {
     );
   });
 
-  it("by purpose add up to the whole, and leave out purposes that have used nothing", () => {
+  it("by purpose add up to the total, and omit purposes without usage", () => {
     const entry = fc.record({
       purpose: fc.constantFrom(...USAGE_PURPOSES),
       usage: costedDelta.map((delta) => addUsage(emptyUsage(), delta)),
@@ -198,7 +198,7 @@ describe("sums of usage", () => {
     );
   });
 
-  it("leave out what belongs to one call alone", () => {
+  it("omit values that belong to one request only", () => {
     const sum = sumUsage([{ inputTokens: 1, lastPromptTokens: 9, model: "m", provider: "p", baseUrl: "u" }]);
     expect(sum).toEqual({ ...emptyUsage(), inputTokens: 1, totalTokens: 1 });
   });
@@ -216,7 +216,7 @@ const someDelta: fc.Arbitrary<UsageDelta> = fc.record(
   { requiredKeys: [] },
 );
 
-/** As a provider reports it: a cost with its status, or no cost. */
+/** Usage as a provider reports it: a cost with its status, or no cost. */
 const costedDelta: fc.Arbitrary<UsageDelta> = fc
   .record({ inputTokens: fc.nat(10 ** 6), outputTokens: fc.constant(0) })
   .chain((counts) =>

@@ -1,12 +1,12 @@
 import { joinCostStatus } from "./cost-status.ts";
 import { PostriderError } from "./errors.ts";
 
-/** Why a model was asked: for an answer, a title, what to remember of a session (`flush`), or a summary (`compress`). */
+/** The purpose of a model request: an answer, a title, the memory (`flush`) or a summary (`compress`). */
 export type UsagePurpose = "answer" | "title" | "flush" | "compress";
 
 export const USAGE_PURPOSES: readonly UsagePurpose[] = ["answer", "title", "flush", "compress"];
 
-/** What one model call reports. Numbers are deltas except `lastPromptTokens`, which replaces. */
+/** The usage of one model request. Numbers are added, except `lastPromptTokens`, which replaces the old value. */
 export interface UsageDelta {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
@@ -33,7 +33,7 @@ export interface Usage {
   readonly totalTokens: number;
   readonly lastPromptTokens: number;
   readonly costUsd?: number;
-  /** A `CostStatus`, or what an imported session had instead. */
+  /** A `CostStatus`, or another text from an imported session. */
   readonly costStatus: string;
   /** Where the cost comes from: `provider`, `price table <date>`, or `mixed`. */
   readonly costSource?: string;
@@ -42,7 +42,7 @@ export interface Usage {
   readonly baseUrl?: string;
 }
 
-/** What a session used for one purpose with one model in a quarter of an hour that began at `at`. */
+/** The usage of a session for one purpose and model in the quarter of an hour that starts at `at`. */
 export interface UsageEntry {
   readonly at: number;
   readonly purpose: UsagePurpose;
@@ -68,9 +68,8 @@ export function emptyUsage(): Usage {
 }
 
 /**
- * The counters after one more model call. Tokens and cost add up; the cost status is that of the weakest part; model,
- * provider and base URL are those of the first call that named them. A total that a caller kept itself is not a delta:
- * adding it every turn would count the same tokens again and again.
+ * Adds one model request to the counters. The cost status is that of the weakest part; model, provider and base URL are those
+ * of the first request that names them. A caller must not pass its own running total, which would count tokens repeatedly.
  */
 export function addUsage(usage: Usage, delta: UsageDelta): Usage {
   const inputTokens = usage.inputTokens + checkTokens(delta.inputTokens, "input_tokens");
@@ -108,7 +107,7 @@ export function addUsage(usage: Usage, delta: UsageDelta): Usage {
   };
 }
 
-/** What several sessions, purposes or calls used. Model, provider and last prompt belong to one of them and are left out. */
+/** The sum of several parts. Omits model, provider and last prompt, which belong to one part only. */
 export function sumUsage(parts: Iterable<UsageDelta>): Usage {
   let sum = emptyUsage();
   for (const { model: _m, provider: _p, baseUrl: _b, lastPromptTokens: _l, ...part } of parts)
@@ -116,22 +115,19 @@ export function sumUsage(parts: Iterable<UsageDelta>): Usage {
   return sum;
 }
 
-/**
- * What several model calls reported, as one report. Unlike a sum of counters it may say nothing about the last prompt or
- * the cost, because none of the calls did.
- */
+/** Joins the reports of several requests. Unlike a sum of counters, last prompt and cost stay absent if no report has them. */
 export function joinDeltas(earlier: UsageDelta | undefined, more: UsageDelta): UsageDelta {
   const lastPromptTokens = more.lastPromptTokens ?? earlier?.lastPromptTokens;
   const { lastPromptTokens: _, ...sum } = addUsage(addUsage(emptyUsage(), earlier ?? {}), more);
   return { ...sum, ...(lastPromptTokens !== undefined && { lastPromptTokens }) };
 }
 
-/** The same without what only an answer tells: how long the conversation's prompt is. */
+/** Omits the prompt length, which only the usage of an answer may set. */
 export function omitPromptTokens({ lastPromptTokens: _, ...delta }: UsageDelta): UsageDelta {
   return delta;
 }
 
-/** One sum for each purpose that has used anything, in the order of `USAGE_PURPOSES`. */
+/** The sum of each purpose with usage, in the order of `USAGE_PURPOSES`. */
 export function sumByPurpose(entries: Iterable<Pick<UsageEntry, "purpose" | "usage">>): PurposeUsage[] {
   const groups = Map.groupBy(entries, ({ purpose }) => purpose);
   return USAGE_PURPOSES.flatMap((purpose) => {
@@ -140,14 +136,14 @@ export function sumByPurpose(entries: Iterable<Pick<UsageEntry, "purpose" | "usa
   });
 }
 
-/** Whether anything was counted at all: a report that only names a model is none. */
+/** Whether any counter is set. A report with only a model's name has no usage. */
 export function isUsed({ inputTokens, outputTokens, ...more }: UsageDelta): boolean {
   const { cacheReadTokens, cacheWriteTokens, reasoningTokens, costUsd } = more;
   const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens];
   return costUsd !== undefined || counts.some((count) => count !== undefined && count > 0);
 }
 
-/** Every zone's days begin at a full quarter of an hour, so that sums by day are exact in each of them. */
+/** In every time zone days start at a full quarter of an hour, so sums by day are exact. */
 export const USAGE_SPAN_MS: number = 15 * 60_000;
 
 export function toUsageSpan(at: number): number {

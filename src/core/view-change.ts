@@ -3,16 +3,16 @@ import type { Asker } from "./owner.ts";
 import type { Blob } from "./turn.ts";
 import type { UsageDelta } from "./usage.ts";
 
-/** A change of what a session shows. What was said stays. */
+/** A change of a session's view. Stored messages stay. */
 export type ViewChange = {
   readonly asker: Asker;
   readonly session: string;
   readonly now: number;
-  /** Of the turn that does it; without one, a running turn refuses it. */
+  /** The fence of the calling turn. Without it, the change is refused while a turn runs. */
   readonly fence?: number;
 } & (
-  | { /** Cuts from the last human message on. */ readonly kind: "undo" }
-  | { /** Takes back the last undo or rewind, unless something was said since. */ readonly kind: "redo" }
+  | { /** Cuts the last human message and everything after it. */ readonly kind: "undo" }
+  | { /** Reverts the last undo or rewind, if there is no message since. */ readonly kind: "redo" }
   | {
       /** Shows nothing after this message. */
       readonly kind: "rewind";
@@ -26,8 +26,8 @@ export type ViewChange = {
     }
   | {
       /**
-       * Shows a summary in place of the first `count` messages, of which `last` is the last, and what follows them by now.
-       * Refused (`session_busy`) when something else stands there meanwhile: writing a summary takes a while.
+       * Shows a summary instead of the first `count` messages, whose last one is `last`, then the messages after them.
+       * Refused with `session_busy` if these messages changed while the summary was written.
        */
       readonly kind: "compress";
       readonly summary: NewMessage;
@@ -35,12 +35,12 @@ export type ViewChange = {
         readonly count: number;
         readonly last: { readonly session: string; readonly seq: number };
       };
-      /** What the summary has cost, and that the next prompt is another: counted in the same commit. */
+      /** The usage of the summary, recorded in the same commit. */
       readonly usage?: UsageDelta;
     }
-  | { /** Shows what an earlier version showed. */ readonly kind: "restore"; readonly version: number }
+  | { /** Restores an earlier version of the view. */ readonly kind: "restore"; readonly version: number }
   | {
-      /** Shows these messages and nothing else. */
+      /** Shows only these new messages. */
       readonly kind: "rewrite";
       readonly messages: readonly NewMessage[];
       readonly blobs?: readonly Blob[];
@@ -49,13 +49,13 @@ export type ViewChange = {
 
 export interface ViewChangeResult {
   readonly version: number;
-  /** How many messages the session shows now, and showed before. */
+  /** The number of messages that the session shows now. `before`: before the change. */
   readonly length: number;
   readonly before: number;
   /** The first message that is no longer shown, after undo or rewind. */
   readonly firstCut?: Message;
 }
 
-/** How many earlier shapes of a session are kept, and for how long. */
+/** How many earlier versions of a view are kept, and for how long. */
 export const KEPT_VERSIONS = 50;
 export const KEPT_VERSIONS_MS: number = 30 * 24 * 3600 * 1000;

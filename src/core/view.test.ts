@@ -26,14 +26,14 @@ describe("a session's view", () => {
     expect(countShown(createView(A))).toBe(0);
   });
 
-  it("grows by appending without touching the list", () => {
+  it("grows by appending without changing the list", () => {
     const before = createView(A);
     const after = appendToView(before, 3);
     expect(after.pieces).toBe(before.pieces);
     expect(names(after)).toEqual(["7/1", "7/2", "7/3"]);
   });
 
-  it("undoes by cutting, hides what was taken back, and goes on with new numbers", () => {
+  it("is cut by an undo, hides the removed messages, and continues with new seqs", () => {
     const undone = cutView(appendToView(createView(A), 4), 2);
     expect(undone.pieces).toEqual([
       { session: A, from: 1, to: 2 },
@@ -43,19 +43,19 @@ describe("a session's view", () => {
     expect(names(appendToView(undone, 1))).toEqual(["7/1", "7/2", "7/5"]);
   });
 
-  it("keeps one open piece when a cut takes nothing away", () => {
+  it("keeps one open piece after a cut without effect", () => {
     const state = appendToView(createView(A), 4);
     expect(cutView(state, 4)).toEqual(state);
     expect(cutView(state, 99)).toEqual(state);
   });
 
-  it("redoes by restoring what was shown, and un-hides it", () => {
+  it("is restored by a redo, which unhides the messages", () => {
     const state = appendToView(createView(A), 4);
     const redone = restoreView(cutView(state, 1), listShownPieces(state));
     expect(redone).toEqual(state);
   });
 
-  it("rewrites with new messages and hides the old ones", () => {
+  it("is rewritten with new messages and hides the old ones", () => {
     const state = rewriteView(appendToView(createView(A), 3), 2);
     expect(state).toEqual({
       self: A,
@@ -66,7 +66,7 @@ describe("a session's view", () => {
     expect(countShown(rewriteView(state, 0))).toBe(0);
   });
 
-  it("compresses to a summary and the tail, and hides nothing", () => {
+  it("is compressed to a summary and the last messages, and hides nothing", () => {
     const state = compressView(appendToView(createView(A), 5), 2);
     expect(names(state)).toEqual(["7/6", "7/4", "7/5"]);
     expect(state.hidden).toEqual([]);
@@ -74,7 +74,7 @@ describe("a session's view", () => {
     expect(compressView(appendToView(createView(A), 5), 0).pieces).toEqual([{ session: A, from: 6 }]);
   });
 
-  it("forks with a handful of numbers, whatever the length", () => {
+  it("is forked in constant size, at any length", () => {
     const fork = forkView(appendToView(createView(A), 10_000), B, 9_000);
     expect(fork).toEqual({
       self: B,
@@ -88,14 +88,14 @@ describe("a session's view", () => {
     expect(forkView(createView(A), B)).toEqual(createView(B));
   });
 
-  it("never hides the origin's messages when a fork undoes them", () => {
+  it("never hides messages of the origin when a fork undoes them", () => {
     const fork = appendToView(forkView(appendToView(createView(A), 3), B), 2);
     const undone = cutView(fork, 1);
     expect(names(undone)).toEqual(["7/1"]);
     expect(undone.hidden).toEqual([{ from: 1, to: 2 }]);
   });
 
-  it("finds nothing outside the view", () => {
+  it("has no position outside of its length", () => {
     const state = cutView(appendToView(createView(A), 3), 2);
     expect(findPosition(state, A, 3)).toBeUndefined();
     expect(findPosition(state, B, 1)).toBeUndefined();
@@ -104,7 +104,7 @@ describe("a session's view", () => {
     expect(findMessageAt(state, 0.5)).toBeUndefined();
   });
 
-  it("refuses half messages and messages that were never said", () => {
+  it("refuses fractions of messages and missing messages", () => {
     const state = appendToView(createView(A), 3);
     expect(() => cutView(state, -1)).toThrow(PostriderError);
     expect(() => appendToView(state, 1.5)).toThrow(PostriderError);
@@ -137,8 +137,8 @@ const ops: fc.Arbitrary<Op[]> = fc.array(
   { maxLength: 40, size: "max" },
 );
 
-describe("whatever happens to sessions", () => {
-  it("shows what an array would, in every session, and each message once", () => {
+describe("any sequence of view changes", () => {
+  it("gives the same messages as an array, in every session, each once", () => {
     fc.assert(
       fc.property(ops, (list) => {
         for (const [state, model] of run(list)) {
@@ -151,7 +151,7 @@ describe("whatever happens to sessions", () => {
     );
   });
 
-  it("ends every list with the session's own open piece, and keeps no empty or divided ones", () => {
+  it("ends every list with the session's own open piece, without empty or adjacent pieces", () => {
     fc.assert(
       fc.property(ops, (list) => {
         for (const [state] of run(list)) {
@@ -169,7 +169,7 @@ describe("whatever happens to sessions", () => {
     );
   });
 
-  it("hides exactly the own messages that were taken back, and none that is shown", () => {
+  it("hides exactly the removed own messages, and no shown one", () => {
     fc.assert(
       fc.property(ops, (list) => {
         for (const [state, model] of run(list)) {
@@ -186,7 +186,7 @@ describe("whatever happens to sessions", () => {
     );
   });
 
-  it("can take every operation back", () => {
+  it("can revert every operation", () => {
     fc.assert(
       fc.property(ops, fc.nat(9), (list, n) => {
         for (const [state] of run(list)) {
@@ -205,7 +205,7 @@ describe("whatever happens to sessions", () => {
     );
   });
 
-  it("agrees with itself about where a message is", () => {
+  it("has consistent positions of messages", () => {
     fc.assert(
       fc.property(ops, (list) => {
         for (const [state] of run(list)) {
@@ -220,7 +220,7 @@ describe("whatever happens to sessions", () => {
   });
 });
 
-/** Frozen states prove that no operation, a fork least of all, changes what it was given. */
+/** Frozen states prove that no operation changes its input. */
 function run(list: readonly Op[]): (readonly [ViewState, Model])[] {
   const sessions: [ViewState, Model, ViewState[]][] = [
     [frozen(createView(1)), { self: 1, next: 1, shown: [], hidden: new Set() }, []],

@@ -1,8 +1,8 @@
 import { PostriderError } from "./errors.ts";
 
 /**
- * A run of messages `from`…`to` (inclusive) of one session, by its number in the store. `to` undefined = open:
- * it grows as the session does. Only the last piece of a view is open, and it is always the session's own.
+ * The messages `from` to `to` (inclusive) of one session, by its number in the store. Without `to` the piece is open and grows
+ * with the session. Only the last piece of a view is open, and it always belongs to the session itself.
  */
 export interface Piece {
   readonly session: number;
@@ -10,13 +10,13 @@ export interface Piece {
   readonly to?: number;
 }
 
-/** What a session shows, with what is needed to change it. */
+/** The view of a session, with the data needed to change it. */
 export interface ViewState {
   readonly self: number;
-  /** The seq that the session's next message will get; the first is 1. */
+  /** The seq of the session's next message. The first is 1. */
   readonly nextSeq: number;
   readonly pieces: readonly Piece[];
-  /** Own messages that undo or rewrite took away: not searched unless asked for. Sorted, disjoint, closed. */
+  /** Own messages that undo or rewrite removed from the view. Search skips them by default. Sorted and disjoint. */
   readonly hidden: readonly SeqRange[];
 }
 
@@ -25,20 +25,20 @@ export interface SeqRange {
   readonly to: number;
 }
 
-/** A piece with both ends, such as a kept version of the list holds. */
+/** A piece with both ends, as in stored versions. */
 export type ClosedPiece = Required<Piece>;
 
-/** A session in which nothing was said yet. */
+/** The view of a session without messages. */
 export function createView(self: number): ViewState {
   return { self, nextSeq: 1, pieces: [{ session: self, from: 1 }], hidden: [] };
 }
 
-/** What the session shows now: closed pieces, none empty, neighbours joined. */
+/** The current view as closed pieces. None is empty, and adjacent ones are joined. */
 export function listShownPieces(state: ViewState): readonly ClosedPiece[] {
   return joinPieces(state.pieces.map(({ session, from, to = state.nextSeq - 1 }) => ({ session, from, to })));
 }
 
-/** All that was said in the session, and what it shows of others. */
+/** The number of the session's own messages and of the messages that it shows from others. */
 export function countHeld(state: ViewState): number {
   const others = listShownPieces(state).filter(({ session }) => session !== state.self);
   return state.nextSeq - 1 + sumLengths(others);
@@ -48,7 +48,7 @@ export function countShown(state: ViewState): number {
   return sumLengths(listShownPieces(state));
 }
 
-/** The 0-based place of a message in the view; `undefined` while it is not shown. */
+/** The 0-based position of a message in the view. `undefined` if it is not shown. */
 export function findPosition(state: ViewState, session: number, seq: number): number | undefined {
   let before = 0;
   for (const piece of listShownPieces(state)) {
@@ -58,7 +58,7 @@ export function findPosition(state: ViewState, session: number, seq: number): nu
   return undefined;
 }
 
-/** The inverse of `positionOf`. */
+/** The inverse of `findPosition`. */
 export function findMessageAt(
   state: ViewState,
   position: number,
@@ -73,26 +73,23 @@ export function findMessageAt(
   return undefined;
 }
 
-/** `count` messages more. The open last piece grows in place, so the list stays the very same. */
+/** Adds `count` messages. The open last piece grows, so the list of pieces stays the same. */
 export function appendToView(state: ViewState, count: number): ViewState {
   return { ...state, nextSeq: state.nextSeq + checkWhole(count, "count") };
 }
 
-/** Shows only the first `keep` messages: undo, retry and rewind. A `keep` beyond the end changes nothing shown. */
+/** Shows only the first `keep` messages, for undo, retry and rewind. A larger `keep` changes nothing. */
 export function cutView(state: ViewState, keep: number): ViewState {
   return replacePieces(state, state.nextSeq, takeFirst(listShownPieces(state), checkWhole(keep, "keep")));
 }
 
-/** `count` new messages, numbered from `nextSeq`, take the place of everything shown. */
+/** Replaces the view with `count` new messages, numbered from `nextSeq`. */
 export function rewriteView(state: ViewState, count: number): ViewState {
   const nextSeq = state.nextSeq + checkWhole(count, "count");
   return replacePieces(state, nextSeq, [{ session: state.self, from: state.nextSeq, to: nextSeq - 1 }]);
 }
 
-/**
- * One new message, the summary, stands for all but the last `keepLast`. The originals are not hidden: they were
- * not taken back, so search still finds them.
- */
+/** Replaces all but the last `keepLast` messages with a summary. The originals are not hidden, so search still finds them. */
 export function compressView(state: ViewState, keepLast: number): ViewState {
   const { self, nextSeq, hidden } = state;
   const summary = { session: self, from: nextSeq, to: nextSeq };
@@ -100,11 +97,11 @@ export function compressView(state: ViewState, keepLast: number): ViewState {
   return { self, nextSeq: nextSeq + 1, pieces: addOpenPiece(self, nextSeq + 1, [summary, ...tail]), hidden };
 }
 
-/** Shows exactly these pieces again: redo, and going back to a kept version. */
+/** Shows exactly these pieces, for redo and for restoring a version. */
 export function restoreView(state: ViewState, pieces: readonly ClosedPiece[]): ViewState {
   for (const { session, from, to } of pieces) {
     if (from < 1 || (session === state.self && to >= state.nextSeq)) {
-      throw new PostriderError("invalid_input", "A view can only show messages that were said.", {
+      throw new PostriderError("invalid_input", "A view can only contain messages that exist.", {
         details: { field: "pieces", session, from, to },
       });
     }
@@ -112,14 +109,14 @@ export function restoreView(state: ViewState, pieces: readonly ClosedPiece[]): V
   return replacePieces(state, state.nextSeq, pieces);
 }
 
-/** A new session that shows the origin's first `keep` messages (all by default), then what it says itself. */
+/** The view of a fork: the original's first `keep` messages (default all), then its own. */
 export function forkView(origin: ViewState, self: number, keep?: number): ViewState {
   const shown = listShownPieces(origin);
   const kept = keep === undefined ? shown : takeFirst(shown, checkWhole(keep, "keep"));
   return { self, nextSeq: 1, pieces: addOpenPiece(self, 1, kept), hidden: [] };
 }
 
-/** The session with another list. What it showed of its own and no longer shows is hidden, and the reverse. */
+/** Replaces the pieces. Own messages that are no longer shown become hidden, and vice versa. */
 function replacePieces(state: ViewState, nextSeq: number, closed: readonly ClosedPiece[]): ViewState {
   const own = getOwnRanges(state.self, closed);
   const left = subtractRanges(getOwnRanges(state.self, listShownPieces(state)), own);
@@ -127,7 +124,7 @@ function replacePieces(state: ViewState, nextSeq: number, closed: readonly Close
   return { self: state.self, nextSeq, pieces: addOpenPiece(state.self, nextSeq, closed), hidden };
 }
 
-/** Ends the list with the own open piece; a last own piece that reaches up to `nextSeq` becomes that piece. */
+/** Adds the open piece at the end. A last own piece that ends before `nextSeq` becomes that open piece. */
 function addOpenPiece(self: number, nextSeq: number, closed: readonly ClosedPiece[]): readonly Piece[] {
   const pieces: Piece[] = joinPieces(closed);
   const last = pieces.at(-1);
@@ -195,7 +192,7 @@ function mergeRanges(ranges: readonly SeqRange[]): SeqRange[] {
   return result;
 }
 
-/** What `ranges` hold and `taken` do not; both sorted and disjoint. */
+/** The parts of `ranges` outside of `taken`. Both are sorted and disjoint. */
 function subtractRanges(ranges: readonly SeqRange[], taken: readonly SeqRange[]): SeqRange[] {
   const result: SeqRange[] = [];
   for (const range of ranges) {

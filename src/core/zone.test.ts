@@ -13,7 +13,7 @@ const at = (iso: string) => {
 };
 const iso = (instant: number) => new Date(instant).toISOString();
 
-/** Days around which a zone does something that a naive clock gets wrong. */
+/** Days with clock changes that a naive calculation gets wrong. */
 const TURNS: readonly (readonly [zone: string, turn: string])[] = [
   ["America/New_York", "2026-03-08T07:00:00Z"],
   ["America/New_York", "2026-11-01T06:00:00Z"],
@@ -50,7 +50,7 @@ const someMoment = fc.constantFrom(...TURNS).chain(([zone, turn]) =>
 );
 
 describe("a zone's name", () => {
-  it("is accepted in any case and given back as the zone database spells it", () => {
+  it("is accepted in any case and returned in the spelling of the zone database", () => {
     expect(assertZone("Europe/Berlin")).toBe("Europe/Berlin");
     expect(assertZone("europe/berlin")).toBe("Europe/Berlin");
     expect(assertZone("UTC")).toBe("UTC");
@@ -62,7 +62,7 @@ describe("a zone's name", () => {
     "constructor",
     "2026-01-01T00:00[Europe/Berlin]",
     `Europe/\n${"x".repeat(500)}`,
-  ])("is refused when no such zone exists, with a sentence that says what to write: %j", (zone) => {
+  ])("is refused if there is no such zone, with an example: %j", (zone) => {
     const error = thrown(() => assertZone(zone));
     expect(error.code).toBe("invalid_config");
     expect(error.message).toContain("Europe/Berlin");
@@ -71,8 +71,8 @@ describe("a zone's name", () => {
   });
 });
 
-describe("the wall clock of a zone", () => {
-  it("shows what people there read", () => {
+describe("the local time of a zone", () => {
+  it("is the time on a clock there", () => {
     expect(getZonedParts(at("2026-03-15T03:54:37.999Z"), "Asia/Kathmandu")).toEqual({
       year: 2026,
       month: 3,
@@ -219,7 +219,7 @@ describe("the last daily boundary", () => {
         const next = findNextDailyBoundary(now, atHour, zone);
         expect(last).toBeLessThanOrEqual(now);
         expect(next).toBeGreaterThan(now);
-        // Nothing lies between them, from either side.
+        // There is no boundary between them.
         expect(findLastDailyBoundary(next - 1, atHour, zone)).toBe(last);
         expect(findNextDailyBoundary(last, atHour, zone)).toBe(next);
         expect(findLastDailyBoundary(last, atHour, zone)).toBe(last);
@@ -228,7 +228,7 @@ describe("the last daily boundary", () => {
     );
   });
 
-  it("comes about once a day, whatever the clocks do", () => {
+  it("comes about once a day, with any clock changes", () => {
     fc.assert(
       fc.property(someMoment, ({ now, atHour, zone }) => {
         const apart = findNextDailyBoundary(now, atHour, zone) - findLastDailyBoundary(now, atHour, zone);
@@ -238,7 +238,7 @@ describe("the last daily boundary", () => {
     );
   });
 
-  it("never goes back as time goes on", () => {
+  it("never decreases", () => {
     fc.assert(
       fc.property(someMoment, fc.integer({ min: 0, max: 3 * DAY }), ({ now, atHour, zone }, later) => {
         expect(findLastDailyBoundary(now + later, atHour, zone)).toBeGreaterThanOrEqual(
@@ -248,25 +248,22 @@ describe("the last daily boundary", () => {
     );
   });
 
-  // An oracle without arithmetic: it watches a clock, minute by minute, as a person on the spot would.
-  it.each(TURNS)(
-    "is when a person watching the clock in %s around %s sees the hour reached",
-    (zone, turn) => {
-      const from = at(turn) - 3 * DAY;
-      const seen = watch(zone, from, at(turn) + 2 * DAY);
-      for (const atHour of [0, 1, 2, 3, 4, 23]) {
-        const boundaries = new Set<number>();
-        for (const day of new Set(seen.map(({ day }) => day))) {
-          const reached = seen.find(({ wall }) => wall >= `${day} ${String(atHour).padStart(2, "0")}:00`);
-          if (reached && reached.instant > from) boundaries.add(reached.instant);
-        }
-        const found = new Set<number>();
-        let next = findNextDailyBoundary(from, atHour, zone);
-        for (; next < at(turn) + 2 * DAY; next = findNextDailyBoundary(next, atHour, zone)) found.add(next);
-        expect([...found].map(iso), `${atHour}:00`).toEqual([...boundaries].map(iso));
+  // An oracle without arithmetic: it reads the local clock minute by minute.
+  it.each(TURNS)("is when the clock in %s around %s reaches the hour", (zone, turn) => {
+    const from = at(turn) - 3 * DAY;
+    const seen = watch(zone, from, at(turn) + 2 * DAY);
+    for (const atHour of [0, 1, 2, 3, 4, 23]) {
+      const boundaries = new Set<number>();
+      for (const day of new Set(seen.map(({ day }) => day))) {
+        const reached = seen.find(({ wall }) => wall >= `${day} ${String(atHour).padStart(2, "0")}:00`);
+        if (reached && reached.instant > from) boundaries.add(reached.instant);
       }
-    },
-  );
+      const found = new Set<number>();
+      let next = findNextDailyBoundary(from, atHour, zone);
+      for (; next < at(turn) + 2 * DAY; next = findNextDailyBoundary(next, atHour, zone)) found.add(next);
+      expect([...found].map(iso), `${atHour}:00`).toEqual([...boundaries].map(iso));
+    }
+  });
 });
 
 function watch(zone: string, from: number, to: number) {

@@ -1,7 +1,7 @@
 import { Temporal } from "temporal-polyfill";
 import { PostriderError } from "./errors.ts";
 
-/** The zone's name as the zone database spells it (`europe/berlin` → `Europe/Berlin`). */
+/** The name of the zone in the spelling of the zone database (`europe/berlin` → `Europe/Berlin`). */
 export function assertZone(zone: string): string {
   try {
     return new Temporal.ZonedDateTime(0n, zone).timeZoneId;
@@ -14,7 +14,7 @@ export function assertZone(zone: string): string {
   }
 }
 
-/** What a wall clock and a calendar in a zone show. */
+/** Local date and time in a zone. */
 export interface ZonedParts {
   readonly year: number;
   readonly month: number;
@@ -30,9 +30,8 @@ export function getZonedParts(now: number, zone: string): ZonedParts {
 }
 
 /**
- * The newest daily boundary ≤ now. Each local day has exactly one: the first instant at which its wall clock
- * has reached `atHour`:00. So a repeated hour counts once, an hour that the clocks skip counts as soon as they
- * have skipped it, and a day that the calendar skips has none.
+ * The newest daily boundary ≤ now. The boundary of a local day is the first instant at which the clock has reached
+ * `atHour`:00. A repeated hour counts once, a skipped hour counts at the end of the gap, a skipped day has no boundary.
  */
 export function findLastDailyBoundary(now: number, atHour: number, zone: string): number {
   const name = `${atHour} ${zone}`;
@@ -44,13 +43,13 @@ export function findLastDailyBoundary(now: number, atHour: number, zone: string)
   return from;
 }
 
-/** Every message of a day asks the same question, and the calendar takes 30 µs to answer it. */
+/** Caches boundaries: every message needs one, and computing it takes 30 µs. */
 const days = new Map<string, { readonly from: number; readonly until: number }>();
 const KEPT_DAYS = 64;
 
 function findBoundaryBefore(now: number, atHour: number, zone: string): number {
   const today = toZoned(now, zone).toPlainDate();
-  // From tomorrow, because clocks set back over midnight show yesterday's date again after today's boundary.
+  // Starts with tomorrow, because clocks set back over midnight repeat yesterday's date after today's boundary.
   for (let days = 1; ; days--) {
     const boundary = computeBoundary(today.add({ days }), atHour, zone);
     if (boundary !== undefined && boundary <= now) return boundary;
@@ -67,13 +66,13 @@ export function findNextDailyBoundary(now: number, atHour: number, zone: string)
 }
 
 function computeBoundary(day: Temporal.PlainDate, atHour: number, zone: string): number | undefined {
-  const wanted = day.toPlainDateTime(new Temporal.PlainTime(atHour));
-  // "compatible" takes the first of two; in a gap its answer shows another time than the one asked for.
-  const found = wanted.toZonedDateTime(zone, { disambiguation: "compatible" });
-  if (found.toPlainDateTime().equals(wanted)) return found.epochMilliseconds;
+  const local = day.toPlainDateTime(new Temporal.PlainTime(atHour));
+  // "compatible" returns the first of two instants, and in a gap one with another local time.
+  const found = local.toZonedDateTime(zone, { disambiguation: "compatible" });
+  if (found.toPlainDateTime().equals(local)) return found.epochMilliseconds;
 
-  // "compatible" would go as far behind a gap as the wanted time lies inside it; the clocks are past it sooner.
-  const beforeGap = wanted.toZonedDateTime(zone, { disambiguation: "earlier" });
+  // In a gap, "compatible" adds the gap's length to the local time. The boundary is the end of the gap.
+  const beforeGap = local.toZonedDateTime(zone, { disambiguation: "earlier" });
   const afterGap = beforeGap.getTimeZoneTransition("next") ?? found;
   const skipped =
     Temporal.PlainDate.compare(beforeGap, day) < 0 && Temporal.PlainDate.compare(day, afterGap) < 0;

@@ -1,15 +1,15 @@
 import { listCommandsFor } from "../commands/table.ts";
+import { type BackOff, computeBackOff } from "../core/back-off.ts";
 import { PostriderError } from "../core/errors.ts";
-import { RUNNER_DEAD_MS } from "../core/runner.ts";
 import type { Platform } from "../ports/platform.ts";
-import { computeDueTime, type DueTime, isDue, pause } from "../system/pause.ts";
+import { pause } from "../system/pause.ts";
+import type { RunnerLife } from "../system/runner-life.ts";
 import { isStoreClosed } from "../turns/active-turns.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { receiver } from "./receive.ts";
 
-const FIRST_RETRY_MS = 1000;
-const LONGEST_RETRY_MS = 60_000;
-/** A platform that said no is asked again now and then: its owner may have set things right. */
+const RECONNECT: BackOff = { firstMs: 1000, maxMs: 60_000 };
+/** A platform that refused the connection is retried rarely: its owner may have corrected the settings. */
 const REFUSED_RETRY_MS = 5 * 60_000;
 /** A send starts only with more than this left of the lease. */
 const SEND_MARGIN_MS = 10_000;
@@ -17,58 +17,32 @@ const SEND_MARGIN_MS = 10_000;
 /** A connection that one process may have at a time. */
 export interface LeasedConnection {
   readonly name: string;
-  /** Whether enough is left of the lease for something to be sent. */
+  /** Whether enough is left of the lease to start a send. */
   canSend(): boolean;
-  /** Renews it, saying how things are. False when another has it by now. */
+  /** Renews the lease and publishes the status. False when another process holds it now. */
   renew(): Promise<boolean>;
-  setStatus(about: string): void;
+  setStatus(status: string): void;
   release(): Promise<void>;
 }
 
-/** `undefined` while another process that lives has it. */
+/** `undefined` while another live process holds the connection. */
 export async function leaseConnection(
-  { store, clock, runner }: Pick<Flow, "store" | "clock" | "runner">,
+  life: RunnerLife,
   platform: Platform,
+  onLost: (name: string) => void,
 ): Promise<LeasedConnection | undefined> {
   const name = buildConnectionName(platform);
-  let about = "connecting";
-  let sendsUntil: DueTime | undefined;
-  const keep = async (): Promise<boolean> => {
-    const margin = computeDueTime(clock, RUNNER_DEAD_MS - SEND_MARGIN_MS);
-    const held = await store.runners.acquireLease({
-      name,
-      runner,
-      ttlMs: RUNNER_DEAD_MS,
-      about,
-      now: clock.now(),
-    });
-    sendsUntil = held === undefined ? undefined : margin;
-    return held !== undefined;
-  };
-  if (!(await keep())) return undefined;
-  let isRenewing = false;
+  let status = "connecting";
+  const lease = await life.acquireLease({ name, about: () => status, onLost: () => onLost(name) });
+  if (lease === undefined) return undefined;
   return {
     name,
-    canSend() {
-      if (sendsUntil === undefined) return false;
-      if (!isDue(sendsUntil, clock)) return true;
-      // The clock was set ahead, or the machine slept: nobody waits for the next heartbeat to renew it.
-      if (isRenewing) return false;
-      isRenewing = true;
-      keep()
-        .catch(() => {}) // the next heartbeat tells
-        .finally(() => {
-          isRenewing = false;
-        });
-      return false;
+    canSend: () => lease.hasLeft(SEND_MARGIN_MS),
+    renew: lease.renew,
+    setStatus: (next) => {
+      status = next;
     },
-    renew: keep,
-    setStatus: (words) => {
-      about = words;
-    },
-    async release() {
-      await store.runners.releaseLease({ name, runner });
-    },
+    release: lease.release,
   };
 }
 
@@ -105,9 +79,7 @@ export async function stayConnected(
       const { message } = error as Error;
       const isRefused = error instanceof PostriderError && error.code === "platform_refused";
       failures += 1;
-      const wait = isRefused
-        ? REFUSED_RETRY_MS
-        : Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(10, failures - 1));
+      const wait = isRefused ? REFUSED_RETRY_MS : computeBackOff(RECONNECT, failures);
       held.setStatus(`${isRefused ? "refused" : "down"}: ${message}`);
       flow.log.error({ ...about, error, retryMs: wait }, isRefused ? "refused" : "not connected");
       await held.renew().catch(() => false);

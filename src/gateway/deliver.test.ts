@@ -233,7 +233,7 @@ describe("what is not taken", () => {
       "and then",
     ]);
     expect(statesIn(home).toSorted()).toEqual(["dead", "dead", "sent"]);
-    expect(log.filter((line) => line === "could not be delivered")).toHaveLength(2);
+    expect(log.filter((line) => line === "not delivered; dropped")).toHaveLength(2);
   });
 });
 
@@ -497,7 +497,7 @@ describe("whatever happens meanwhile", () => {
     await pass(10_000);
     expect(words()).toEqual(["hello"]);
     expect(statesIn(home)).toEqual(["sent"]);
-    expect(log.filter((line) => /could not be stored yet/.test(line))).toHaveLength(3);
+    expect(log.filter((line) => /outcome of a delivery could not be stored/.test(line))).toHaveLength(3);
   });
 
   it("a session that is removed while something of it is being sent holds up nothing", async () => {

@@ -11,6 +11,7 @@ import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import type { Tool } from "../ports/tool.ts";
 import { localRunner } from "../system/local-runner.ts";
+import type { RunnerLife } from "../system/runner-life.ts";
 import { systemClock, systemZone } from "../system/system-clock.ts";
 import type { ToolHost } from "../turns/build-tools.ts";
 import type { Hook } from "./hooks.ts";
@@ -33,6 +34,8 @@ export interface GatewayOptions {
   readonly log?: Log;
   /** This process by default. */
   readonly runner?: Runner;
+  /** The life of `runner`, when the caller has registered it and holds other leases. The gateway retires it. */
+  readonly life?: RunnerLife;
   readonly clock?: Clock;
 }
 

@@ -2,8 +2,10 @@ import { toChatCommand } from "../commands/custom-command.ts";
 import { PostriderError } from "../core/errors.ts";
 import { getTakeMode } from "../core/gateway-settings.ts";
 import { SYSTEM } from "../core/owner.ts";
-import { HEARTBEAT_MS, RUNNER_DEAD_MS } from "../core/runner.ts";
+import { RUNNER_DEAD_MS } from "../core/runner.ts";
 import { createSessions } from "../sessions/sessions.ts";
+import { every } from "../system/every.ts";
+import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
 import { activeTurns, isStoreClosed } from "../turns/active-turns.ts";
 import { flusher } from "../turns/flush.ts";
 import { buildConnectionName, type LeasedConnection, leaseConnection, stayConnected } from "./connect.ts";
@@ -23,32 +25,61 @@ import { watchProcesses } from "./watch-processes.ts";
 
 export interface Gateway {
   /**
-   * Takes in nothing more, lets the answers that are being written come to their end for a while, sends what is ready and
-   * leaves the rest, stored, for the next start.
+   * Receives nothing more, waits a while for the answers in progress, and sends the deliveries that are ready. Everything
+   * else stays in the store for the next start.
    */
   stop(): Promise<void>;
-  /** Resolves when it has stopped; rejects when another process has taken a connection over, or the store is gone. */
+  /** Resolves when the gateway has stopped; rejects when another process took a connection over, or the store is lost. */
   readonly ended: Promise<void>;
 }
 
 const RECOVER_EVERY_MS = 5000;
 const EXPIRE_EVERY_MS = 60_000;
-/** Rarely, because after an outage thousands may wait, and all of them are read. */
+/** Rarely, because after an outage thousands of deliveries may be pending, and all of them are read. */
 const RESCAN_EVERY_MS = 60_000;
-/** What others have stored to be sent is looked for this soon after a change. */
+/** The delay between a change of the store and the look for deliveries of other processes. */
 const POLL_DELAY_MS = 250;
-/** What is told now and then of programs that run is told no more than this late. */
+/** The greatest delay of a progress report about a background process. */
 const WATCH_EVERY_MS = 5000;
-/** How long answers may still take when the gateway is told to end. */
+/** How long the answers in progress may still take when the gateway stops. */
 const GRACE_MS = 20_000;
 
-/** The flow as a running program. Rejects with `in_use` when another process holds one of the connections. */
+/** Starts receiving, answering and delivering. Rejects with `in_use` when another process holds one of the connections. */
 export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const options = resolveGatewayOptions(given);
+  const { store, clock, log, runner } = options;
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => {}); // `ended` reports it
+  const report = (what: string, error: unknown): void => {
+    if (isStoreClosed(error)) failure.reject(error);
+    log.error({ error }, `${what} failed; the gateway retries`);
+  };
+  const onError = (error: unknown): void => report("the heartbeat", error);
+  const life = options.life ?? (await runnerLife({ store, clock, runner, onError }));
+  try {
+    return await runFlow(options, life, { ...failure, report });
+  } catch (error) {
+    life.stop();
+    throw error;
+  }
+}
+
+interface GatewayFailure {
+  /** Rejects with the error that ends the gateway. */
+  readonly promise: Promise<never>;
+  reject(error: unknown): void;
+  /** Logs a failed round; a lost store ends the gateway. */
+  report(what: string, error: unknown): void;
+}
+
+async function runFlow(
+  options: ResolvedGatewayOptions,
+  life: RunnerLife,
+  failure: GatewayFailure,
+): Promise<Gateway> {
   const { store, clock, log, platforms } = options;
   const runner = options.runner.id;
-  await store.runners.recordHeartbeat({ runner: options.runner, now: clock.now() });
-  const held = await leaseAll(options);
+  const held = await leaseAll(options, life, (name) => failure.reject(createTakenOverError(name)));
   const receiving = new AbortController();
   const ending = new AbortController();
   const connections = new Map<string, PlatformConnection>();
@@ -65,7 +96,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     hooks: (turn) => buildMessengerTurnHooks(flow, turn),
     onEvent: (event) => {
       if (event.type === "broken")
-        log.error({ session: event.session, error: event.error }, "a turn is broken");
+        log.error({ session: event.session, error: event.error }, "a turn failed; the gateway retries it");
     },
   });
   const flow: Flow = {
@@ -88,14 +119,14 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   };
   const memory = flusher(flow, () => options.agent({}));
   platforms.forEach((platform, index) => {
-    const mayStart = (): boolean => held[index]?.canSend() ?? false;
+    const canSend = (): boolean => held[index]?.canSend() ?? false;
     connections.set(platform.name, {
       platform,
-      outbox: outbox({ store, platform, runner, clock, log, canSend: mayStart }),
+      outbox: outbox({ store, platform, runner, clock, log, canSend }),
     });
   });
 
-  // First what was left behind: an answer from before comes before an answer to what arrives now.
+  // Before anything is received: an answer that a crash delayed comes before an answer to a new message.
   await recover(flow);
   const running = platforms.flatMap((platform, index) => {
     const connected = connections.get(platform.name);
@@ -104,66 +135,37 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     return [stayConnected(flow, connected, connection, receiving.signal)];
   });
 
-  let fail: (error: unknown) => void = () => {};
-  const taken = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  taken.catch(() => {});
   const processes = watchProcesses(flow);
   const limitActivity = activityLimiter(flow);
-  const timers = [
-    every(HEARTBEAT_MS, async () => {
-      await store.runners.recordHeartbeat({ runner: options.runner, now: clock.now() });
-      for (const connection of held) {
-        if (!(await connection.renew())) fail(createTakenOverError(connection.name));
-      }
-    }),
-    every(RECOVER_EVERY_MS, () => recover(flow)),
-    every(RESCAN_EVERY_MS, () => lookForDeliveries(0)),
-    every(WATCH_EVERY_MS, () => processes.poll()),
-    every(EXPIRE_EVERY_MS, async () => {
-      const mine = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
-      memory.trigger();
-      if ((await store.runners.acquireLease(mine)) === undefined) return;
-      await limitActivity();
-      await expireConversations(flow);
-      await purgeOldRows(flow);
-    }),
-  ];
+  repeat("recovery", RECOVER_EVERY_MS, () => recover(flow));
+  repeat("the scan for pending deliveries", RESCAN_EVERY_MS, () => lookForDeliveries(0));
+  repeat("watching processes", WATCH_EVERY_MS, () => processes.poll());
+  repeat("expiry", EXPIRE_EVERY_MS, async () => {
+    const lease = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
+    flow.flush?.();
+    if ((await store.runners.acquireLease(lease)) === undefined) return;
+    await limitActivity();
+    await expireConversations(flow);
+    await purgeOldRows(flow);
+  });
   const unlisten = [
     store.onChange(debounce(POLL_DELAY_MS, () => lookForDeliveries(), ending.signal)),
     store.onChange(debounce(POLL_DELAY_MS, () => processes.poll(), ending.signal)),
   ];
-  // What ended while nobody ran the gateway.
-  runInBackground(log, "a look at programs", processes.poll());
+  // Processes may have ended while no gateway ran.
+  runInBackground(log, "watching processes", processes.poll());
   memory.trigger();
-  // A store may begin slowly with what it is asked for first: nobody's first /status or /stop has to wait for that.
-  runInBackground(log, "a first look", store.sessions.getDiagnostics({ asker: SYSTEM, session: "none" }));
+  // The first read may load parts of the store: a person's first /status or /stop must not wait for that.
+  runInBackground(log, "the first read", store.sessions.getDiagnostics({ asker: SYSTEM, session: "none" }));
   runInBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
   log.info({ platforms: flow.platforms, runner }, "the gateway runs");
 
-  function every(ms: number, work: () => Promise<unknown>): NodeJS.Timeout {
-    let isBusy = false;
-    return setInterval(() => {
-      if (isBusy || ending.signal.aborted) return;
-      isBusy = true;
-      runInBackground(
-        log,
-        "what is done now and then",
-        work()
-          .catch((error: unknown) => {
-            if (isStoreClosed(error)) fail(error);
-            throw error;
-          })
-          .finally(() => {
-            isBusy = false;
-          }),
-      );
-    }, ms);
+  function repeat(what: string, ms: number, work: () => Promise<unknown>): void {
+    every(ms, ending.signal, work, (error) => failure.report(what, error));
   }
 
-  async function lookForDeliveries(back?: number): Promise<void> {
-    for (const connected of connections.values()) await connected.outbox.poll(back);
+  async function lookForDeliveries(after?: number): Promise<void> {
+    for (const connected of connections.values()) await connected.outbox.poll(after);
   }
 
   let stopping: Promise<void> | undefined;
@@ -175,67 +177,67 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     ending.abort();
     await memory.close();
     for (const forget of unlisten) forget();
-    timers.forEach(clearInterval);
     for (const { outbox: out } of connections.values()) await out.close();
     for (const connection of held) await connection.release();
     await store.runners.releaseLease({ name: EXPIRY_LEASE, runner });
-    await store.runners.retire({ runner });
+    await life.retire();
     log.info({}, "the gateway has stopped");
   }
   const stopOnce = (): Promise<void> => {
     stopping ??= stop();
     return stopping;
   };
-  const stopped = Promise.race([taken, Promise.all(running)]).then(
+  const ended = Promise.race([failure.promise, Promise.all(running)]).then(
     () => stopOnce(),
     async (error: unknown) => {
-      log.error({ error }, "the gateway has to end");
-      await stopOnce().catch(() => {}); // why it has to end is what counts
+      log.error({ error }, "the gateway stops because of an error");
+      await stopOnce().catch(() => {}); // the first error is the reason
       throw error;
     },
   );
-  stopped.catch(() => {}); // whoever waits for the end meets it
-  return { stop: stopOnce, ended: stopped };
+  ended.catch(() => {}); // the caller handles it
+  return { stop: stopOnce, ended };
 }
 
-/** All of them, or none: with who has those that are not to be had. */
-async function leaseAll(options: ResolvedGatewayOptions): Promise<readonly LeasedConnection[]> {
-  const { store, clock, platforms } = options;
+/** Leases all connections, or none. The error names the holders of the others. */
+async function leaseAll(
+  { store, clock, platforms }: ResolvedGatewayOptions,
+  life: RunnerLife,
+  onLost: (name: string) => void,
+): Promise<readonly LeasedConnection[]> {
   const held: LeasedConnection[] = [];
   const missing: string[] = [];
   for (const platform of platforms) {
-    const connection = await leaseConnection({ store, clock, runner: options.runner.id }, platform);
+    const connection = await leaseConnection(life, platform, onLost);
     if (connection === undefined) missing.push(buildConnectionName(platform));
     else held.push(connection);
   }
   if (missing.length === 0) return held;
   for (const connection of held) await connection.release();
-  await store.runners.retire({ runner: options.runner.id });
-  const holders = (await store.runners.listLeases({ now: clock.now() })).filter(({ name }) =>
-    missing.includes(name),
-  );
-  const who = holders
-    .map(({ name, runner: { pid, host } }) => `${name} (process ${pid} on ${host})`)
-    .join(", ");
+  await life.retire();
+  const leases = await store.runners.listLeases({ now: clock.now() });
+  const holders = leases
+    .filter(({ name }) => missing.includes(name))
+    .map(({ name, runner: { pid, host } }) => `${name} (process ${pid} on ${host})`);
   throw new PostriderError(
     "in_use",
-    `Another gateway runs already and holds ${who || missing.join(", ")}. postrider gateway stop ends it.`,
+    `Another gateway already runs and holds ${holders.join(", ") || missing.join(", ")}. Stop it with postrider gateway stop.`,
     { details: { leases: missing } },
   );
 }
 
 function createTakenOverError(name: string): PostriderError {
-  return new PostriderError("in_use", `Another gateway has taken over ${name}, so this one ends.`);
+  return new PostriderError("in_use", `Another gateway has taken over ${name}, so this one stops.`);
 }
 
-/** Calls it a little later, once for however many changes there were. */
+/** Runs `work` a little after a change, once for all changes in between. */
 function debounce(ms: number, work: () => Promise<void>, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
   return () => {
     if (timer !== undefined || signal.aborted) return;
     timer = setTimeout(() => {
       timer = undefined;
-      if (!signal.aborted) work().catch(() => {}); // the next round looks again
+      if (!signal.aborted) work().catch(() => {}); // the next round retries
     }, ms);
   };
 }

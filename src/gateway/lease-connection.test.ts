@@ -1,8 +1,9 @@
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { HOUR, openHome } from "../../test/support/test-home.ts";
 import { platformTraits } from "../core/platforms.ts";
 import type { Platform } from "../ports/platform.ts";
 import { localRunner } from "../system/local-runner.ts";
+import { runnerLife } from "../system/runner-life.ts";
 import { leaseConnection } from "./connect.ts";
 
 const platform: Platform = {
@@ -16,9 +17,13 @@ const platform: Platform = {
 async function heldConnection() {
   const { store, clock } = await openHome();
   const runner = localRunner();
-  await store.runners.recordHeartbeat({ runner, now: clock.now() });
-  const held = await leaseConnection({ store, clock, runner: runner.id }, platform);
-  if (held === undefined) throw new Error("the connection is held by another");
+  const onError = (error: unknown): never => {
+    throw error;
+  };
+  const life = await runnerLife({ store, clock, runner, onError });
+  onTestFinished(() => life.stop());
+  const held = await leaseConnection(life, platform, () => {});
+  if (held === undefined) throw new Error("another runner holds the connection");
   return { held, clock, store, runner: runner.id };
 }
 

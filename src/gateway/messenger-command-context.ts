@@ -14,10 +14,10 @@ import { createSpeakerFinder } from "../turns/speakers.ts";
 import { type Flow, runInBackground } from "./flow.ts";
 import { scheduleFlush } from "./report-session-left.ts";
 
-/** What ends soon is stored before the person hears that it was stopped. Who does not listen keeps nobody waiting. */
+/** How long /stop waits for the turn to be stored before it replies. An agent that ignores the signal delays no reply. */
 const STOP_WAIT_MS = 50;
 
-/** The place in which a command was given in a messenger. */
+/** The context of a command that was given in a messenger. */
 export async function buildMessengerCommandContext(
   flow: Flow,
   source: Source,
@@ -30,15 +30,14 @@ export async function buildMessengerCommandContext(
   const who: Asker = { person: known?.person ?? NOBODY, ...(chat !== undefined && { chat }) };
   const routing = () => buildRouting(source, { ...settings, clock });
 
-  async function look(): Promise<{ conversation: Conversation; session: Session } | undefined> {
+  async function findCurrent(): Promise<{ conversation: Conversation; session: Session } | undefined> {
     const conversation = await findSourceConversation(flow, who, source);
     if (conversation === undefined) return undefined;
-    const found = await store.sessions.find({ asker: who, text: conversation.session });
-    const session = found.find(({ id }) => id === conversation.session);
+    const session = await store.sessions.getSession({ asker: who, session: conversation.session });
     return session && { conversation, session };
   }
 
-  /** Nobody in the chat waits for whoever listens. */
+  /** The chat does not wait for hooks. */
   async function mark(session: string): Promise<void> {
     const about = { session, platform: source.platform, chat: source.chatId };
     if (await scheduleFlush(flow, session))
@@ -46,12 +45,12 @@ export async function buildMessengerCommandContext(
   }
 
   return {
-    sessions: flushBeforeSwitch(sessions, { findCurrent: look }, mark),
+    sessions: flushBeforeSwitch(sessions, { findCurrent }, mark),
     store,
     who,
     role,
     source,
-    agent: flow.agent((await look())?.conversation.settings ?? {}),
+    agent: flow.agent((await findCurrent())?.conversation.settings ?? {}),
     policy: resolveResetPolicy(settings.reset, source.platform, source.chatType),
     zone: settings.zone,
     busy: settings.busy,
@@ -62,10 +61,10 @@ export async function buildMessengerCommandContext(
     random: (bytes) => clock.random(bytes),
     chat: {
       open: () => store.conversations.open(routing()),
-      findCurrent: look,
+      findCurrent,
       async stop(conversation) {
-        const meant = conversation ?? (await look())?.conversation.number;
-        return meant !== undefined && turns.stop({ conversation: meant }, STOP_WAIT_MS);
+        const number = conversation ?? (await findCurrent())?.conversation.number;
+        return number !== undefined && turns.stop({ conversation: number }, STOP_WAIT_MS);
       },
       async cancelPending(conversation) {
         return (await store.inbox.cancelPending({ conversation, now: clock.now() })).map(getText);
@@ -78,7 +77,7 @@ export async function buildMessengerCommandContext(
   };
 }
 
-/** The conversation in which this source speaks, without touching anything. */
+/** Finds the conversation of a source, without changing anything. */
 export async function findSourceConversation(
   flow: Pick<Flow, "store" | "settings">,
   asker: Asker,
@@ -86,21 +85,21 @@ export async function findSourceConversation(
 ): Promise<Conversation | undefined> {
   const { scope, profile } = flow.settings();
   const found = await flow.store.conversations.findConversations({ asker, source });
-  // Somebody with two accounts in one group has two conversations there.
+  // A person with two accounts in one group has two conversations there.
   const key = sessionKey(buildIdentity(source, scopeFor(scope, source.platform), profile));
   return found.find((conversation) => conversation.key === key) ?? found[0];
 }
 
-/** A session of its own, in which the prompt is answered at once, while the chat goes on in its own. */
+/** Answers the prompt at once in a new session, while the chat continues in its own. */
 async function startBackgroundTask(flow: Flow, from: Source, prompt: string): Promise<Session> {
   const { store, clock, runner, turns } = flow;
-  // A conversation beside the chat's: it points to another session for every task.
+  // A conversation beside the chat's, which points to a new session for every task.
   const source = { ...from, chatType: "background" };
   const never = {
     ...resolveResetPolicy(flow.settings().reset, from.platform, from.chatType),
     mode: "none",
   } as const;
-  // Whoever asked for it owns it, also where others share the chat's own conversation.
+  // The requester owns it, even where others share the conversation of the chat.
   const routing = () =>
     buildRouting(source, { ...flow.settings(), scope: {}, clock }, { kind: "background", policy: never });
   const { session } = await store.conversations.open({ ...routing(), fresh: true });

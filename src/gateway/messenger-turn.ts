@@ -14,7 +14,7 @@ import { proposeTitle } from "../turns/propose-title.ts";
 import { createSpeakerFinder } from "../turns/speakers.ts";
 import { buildTextDeliveries, formatAnswer, getSendOptions, getTextLimit } from "../turns/text-deliveries.ts";
 import type { PreparedTurn, TurnHooks } from "../turns/turn-hooks.ts";
-import type { LaneReservation } from "./deliver.ts";
+import type { QueueReservation } from "./delivery-queues.ts";
 import { draft } from "./drafts.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { reportSessionLeft, type SessionHookContext } from "./report-session-left.ts";
@@ -36,7 +36,7 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): TurnHooks {
   const findSpeaker = createSpeakerFinder(target, settings);
   const over = new AbortController();
   let inputs: readonly Message[] = [];
-  let held: LaneReservation | undefined;
+  let held: QueueReservation | undefined;
   const replyTo = (): string | undefined =>
     target.chatType === "dm" ? undefined : inputs.at(-1)?.origin?.platformMessageId;
   const shown =

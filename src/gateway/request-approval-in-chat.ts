@@ -8,7 +8,7 @@ import { requestApproval } from "../turns/request-approval.ts";
 import { buildTextDeliveries } from "../turns/text-deliveries.ts";
 import type { Flow, PlatformConnection } from "./flow.ts";
 
-/** Asks whoever may answer, in the chat where the turn belongs. */
+/** Asks for the approval in the chat of the turn. */
 export async function requestApprovalInChat(
   flow: Flow,
   { platform, outbox }: PlatformConnection,
@@ -16,42 +16,42 @@ export async function requestApprovalInChat(
   request: ApprovalRequest,
   signal: AbortSignal,
 ): Promise<ApprovalOutcome> {
-  const put = (asked: Approval): Promise<void> =>
-    outbox.enqueue(turn.target, buildQuestion(turn, asked, platform.traits), {
+  const sendQuestion = (approval: Approval): Promise<void> =>
+    outbox.enqueue(turn.target, buildQuestion(turn, approval, platform.traits), {
       session: turn.session,
-      approval: asked.number,
+      approval: approval.number,
     });
-  const expired = (asked: Approval): Promise<void> =>
-    outbox.sendText(turn.target, formatExpiredApproval(asked), { session: turn.session });
-  const isLeft = (): boolean => flow.turns.closing.aborted;
+  const onExpired = (approval: Approval): Promise<void> =>
+    outbox.sendText(turn.target, formatExpiredApproval(approval), { session: turn.session });
+  const isHandedOver = (): boolean => flow.turns.closing.aborted;
   return requestApproval(
-    { ...flow, sendQuestion: put, onExpired: expired, isHandedOver: isLeft },
+    { ...flow, sendQuestion, onExpired, isHandedOver },
     turn,
     request,
     AbortSignal.any([flow.signal, signal]),
   );
 }
 
-/** What a chat is told when a question has waited in vain. */
+/** The message that follows a question which nobody answered in time. */
 export function formatExpiredApproval({ request }: Approval): string {
   return `Not answered in time, so not done: ${escapeMarkdown(request.title)}`;
 }
 
-/** The whole of what would be done, in as many messages as it takes, and the buttons below the last. */
+/** The whole request, in as many messages as it takes, with the buttons below the last one. */
 function buildQuestion(
   { target }: Turn,
   { number, request }: Approval,
   traits: PlatformTraits,
 ): NewDelivery[] {
   const { title, detail } = request;
-  const words = [
+  const lines = [
     `**May I?** ${title}`,
     detail === undefined ? "" : fenceCode(detail),
     "_Unanswered, it is not done._",
   ];
-  const made = buildTextDeliveries(target, words.filter(Boolean).join("\n"), { traits });
-  return made.map((delivery, index) =>
-    index < made.length - 1 ? delivery : { ...delivery, buttons: buildButtons({ number, request }) },
+  const deliveries = buildTextDeliveries(target, lines.filter(Boolean).join("\n"), { traits });
+  return deliveries.map((delivery, index) =>
+    index < deliveries.length - 1 ? delivery : { ...delivery, buttons: buildButtons({ number, request }) },
   );
 }
 

@@ -343,7 +343,7 @@ describe("the gateway", () => {
   });
 
   it("ends when another process has taken its connection, with the next heartbeat", async () => {
-    const { room, home, time } = await start({}, ["the gateway has to end"]);
+    const { room, home, time } = await start({}, ["the gateway stops because of an error"]);
     const ended = room.gateway.ended.catch((error: unknown) => error);
     const other = localRunner();
     const [own] = await home.store.runners.listLeases({ now: Date.now() });

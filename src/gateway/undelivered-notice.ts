@@ -35,7 +35,7 @@ export async function buildUndeliveredNotice(
 async function formatRetrievalHint(store: Store, { session }: Delivery): Promise<string> {
   if (session === undefined) return "If it answers a command, give the command again.";
   // The outcome of an attempt must be stored, whether or not the handle can be read.
-  const [found] = await store.sessions.find({ asker: SYSTEM, text: session }).catch(() => []);
+  const found = await store.sessions.getSession({ asker: SYSTEM, session }).catch(() => undefined);
   const show = `postrider sessions show ${found?.handle ?? session} --everyone`;
   return `Nothing is lost: /history shows it here, and \`${show}\` shows all of it where Postrider runs.`;
 }

@@ -15,44 +15,43 @@ import type { PersonData, PersonName } from "../core/person.ts";
 import type { Refused } from "../core/refusal.ts";
 import type { Maybe, Now } from "./store-request.ts";
 
-/** Who may use Postrider, and who answers an agent's approval requests. */
+/** Access of people to Postrider, and the approval requests of agents. */
 export interface AccessStore {
   /**
-   * A bounded part of a person is gone: own sessions whole, also where forks of others show them; what they said
-   * elsewhere, and the answers to it, has no words any more but keeps its place. Called again, with the `after` that
-   * it gave, until `done`: then nothing names them. Cut short and begun anew, it comes to the same.
+   * Erases one bounded part of a person's data. Their own sessions are deleted, also from the forks of others; their messages
+   * in shared sessions, and the answers to them, lose their text but keep their seq. The caller repeats the call with the
+   * returned `after` until `done`; then no row names the person. An erasure that was interrupted can start again from the top.
    */
   erasePerson(input: ErasePerson): Maybe<ErasureProgress>;
-  /** Everything of a person but their own sessions; and how much there is in all. */
+  /** Returns all data of a person except their own sessions, and the totals. `undefined` if nobody has this name. */
   readPersonData(input: PersonName): Promise<PersonData | undefined>;
-  /** A code is stored by its hash. Whoever asks again in time gets none. */
+  /** Stores the hash of a new code. `too_soon`, and nothing is stored, if the account requested one within `everyMs`. */
   requestPairing(input: PairingRequest): Promise<PairingRequestResult>;
-  /** Whoever guesses too often is locked out. Counted before it is compared; `clearGuesses` after the right one. */
+  /** Counts a guess before the caller compares it. After `maxGuesses`, guesses of this name are denied for `lockMs`. */
   countGuess(input: GuessAttempt): Promise<GuessResult>;
+  /** Resets the count of this name, after a correct guess. */
   clearGuesses(input: { readonly name: string }): Promise<void>;
-  /** The code is used: whoever asked is a member, or the account belongs to the code's person. */
+  /** Uses up the code: its requester becomes a member, or `account` is linked to the code's person. */
   redeemPairing(
     input: { readonly pairing: number; readonly account?: AccountName } & Now,
   ): Promise<{ readonly person: PersonId; readonly account: AccountName } | Refused>;
   /**
-   * The account belongs to the person from now on. If no other account belonged to its former person, their sessions
-   * and conversations move along, with their role and what they have allowed; a title that is taken gets its lineage's
-   * next number. Else, and always when it was the owner's, the former person keeps all that, and the account's chats go
-   * on in new sessions; so it is, too, without a person: then it belongs to a stranger. Refused while an answer is written
-   * there.
+   * Links the account to `person`, or to a new person without a role. If it was its former person's only account, their
+   * sessions, conversations, role and approval rules move too, and a title that is taken gets the next number of its lineage.
+   * Otherwise, for the owner's account, and without `person`, the former person keeps all of it and the account's chats
+   * continue in new sessions. Refused while a turn runs in one of these conversations.
    */
   linkAccount(
     input: { readonly account: AccountName; readonly person?: PersonId } & Now,
   ): Promise<AccountRole | Refused>;
-  /** The person has the role, or none any more. The owner's cannot be taken. */
+  /** Sets or removes the person's role. False, and nothing changes, for the owner and for an unknown person. */
   setRole(
     input: { readonly person: PersonId; readonly role: Exclude<AccessRole, "owner"> | undefined } & Now,
   ): Promise<boolean>;
   /**
-   * The agent's question is a row before anybody is asked. Refused under an old fence. The conversation's person may
-   * answer; where several share it, whoever sent the turn's last input; the owner, if that one has no name. What an earlier
-   * attempt of the turn has asked in the same words is taken up once more, with its deadline, and with its answer if there
-   * is one; unless it has expired.
+   * Stores the agent's request before it is shown. Refused under an old fence. The approver is the conversation's person; in
+   * a shared conversation the sender of the turn's last input, or the owner if that sender is unknown. If an earlier attempt
+   * of the turn made the same request and it has not expired, that row is returned, with its deadline and its answer.
    */
   createApproval(
     input: {
@@ -63,9 +62,9 @@ export interface AccessStore {
     } & Now,
   ): Promise<Approval | Refused>;
   /**
-   * Answered once, in time, by the one who may. `session` and `always` are kept for the request's pattern in the request's
-   * folder, `never` for the pattern in every folder; of always and never, what was said last counts. Refused: to
-   * anyone else and the second time, then with the first `answer` in the details, `not_allowed`; too late, `expired`.
+   * Stores the approver's answer, once. `session` and `always` also store a rule for the request's pattern in its folder,
+   * `never` one for the pattern in every folder; the last of `always` and `never` counts. Refused with `not_allowed` for
+   * anybody else and for a second answer (the details hold the first one), with `expired` after the deadline.
    */
   answerApproval(
     input: {
@@ -74,11 +73,11 @@ export interface AccessStore {
       readonly answer: ApprovalAnswer | "expired";
     } & Now,
   ): Promise<Approval | Refused>;
-  /** An open question can be answered until then: the system clock was set, and its old deadline is wrong by that. */
+  /** Moves the deadline of an open request, after the system clock was set. Does nothing once it is answered. */
   moveApprovalDeadline(input: { readonly approval: number; readonly deadline: number }): Promise<void>;
   /**
-   * What the person said of this pattern counts no more: in this session, or everywhere; in this folder, or for what has
-   * none. False if nothing was said.
+   * Removes the person's rule for this pattern: the rule of `session`, or else the one for all sessions; the rule of
+   * `folder`, or else the one without a folder. False if there is none.
    */
   removeApprovalRule(
     input: {
@@ -90,17 +89,17 @@ export interface AccessStore {
   ): Promise<boolean>;
   getAccount(input: AccountName): Promise<AccountRole | undefined>;
   listGrants(): Promise<readonly Grant[]>;
-  /** Codes that are still good, oldest first. */
+  /** Codes that are neither used nor expired, oldest first. */
   listPairings(input: { readonly platform?: string } & Now): Promise<readonly Pairing[]>;
-  /** What waits for an answer, oldest first, of a person; in one conversation, or anywhere. */
+  /** Open requests that this person may answer, in one conversation or in all, oldest first. */
   listApprovals(input: {
     readonly person: PersonId;
     readonly conversation?: number;
   }): Promise<readonly Approval[]>;
   getApproval(input: { readonly asker: Asker; readonly approval: number }): Promise<Approval | undefined>;
   /**
-   * What the person has said of this before, for the session or always, in this very folder, or for what has none. A never
-   * of any folder counts before any yes.
+   * The person's rule for this pattern: `never` if they stored one for any folder, else `allowed` if they allowed it for the
+   * session or always in exactly this folder (or without a folder, if none is given).
    */
   checkApprovalRules(input: {
     readonly person: PersonId;
@@ -108,15 +107,15 @@ export interface AccessStore {
     readonly pattern: string;
     readonly folder?: string;
   }): Promise<"allowed" | "never" | undefined>;
-  /** Everything that the person has allowed or refused for good, oldest first. */
+  /** All rules of the person, oldest first. */
   listApprovalRules(input: { readonly person: PersonId }): Promise<readonly ApprovalRule[]>;
 }
 
 export interface ErasePerson {
   readonly person: string;
-  /** What the step before has given. */
+  /** The `after` of the previous step. */
   readonly after?: number;
-  /** How many messages one step may touch. */
+  /** The maximum number of messages that one step changes. */
   readonly limit: number;
   readonly now: number;
 }

@@ -1,72 +1,71 @@
 import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { Reasoning } from "../core/conversation.ts";
 import type { Message, Part, ToolCall } from "../core/message.ts";
-import type { PlanEntry } from "../core/plan.ts";
-import type { Blob } from "../core/turn.ts";
+import type { Blob, PlanEntry } from "../core/turn.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Tool } from "./tool.ts";
 
-/** The brain behind a conversation. */
+/** Answers the messages of a session: a model, an external agent or a script. */
 export interface Agent {
-  /** What people call it. */
+  /** The name that people see. */
   readonly name: string;
-  /** Whether it can be asked for a title: one that only repeats cannot. */
+  /** Whether it can propose titles. An agent that only echoes its input cannot. */
   readonly canTitle?: boolean;
-  /** How many tokens it can read at once. Whoever does not say cannot sum up a long conversation. */
+  /** The size of the context window in tokens. Without it, long sessions are not compressed automatically. */
   readonly contextWindow?: number;
-  /** The same for a model that a chat chose, where the agent has several. */
+  /** The context window of a model that a chat chose, for agents with several models. */
   getContextWindow?(model: string): number;
-  /** Names of models that a chat may choose; any other name is tried, too. It may be asked often, and remembers. */
+  /** Models to offer in a chat; other names are accepted too. Called often, so the agent caches the list. */
   models?(signal: AbortSignal): Promise<readonly string[]>;
   /**
-   * Answers what was said last. The answer arrives piece by piece; when the signal aborts, the stream ends soon. What
-   * goes wrong with the model is an event, never an exception.
+   * Streams the answer to the last message of the history. The stream ends soon after the signal aborts. A failure of the
+   * model is a `failed` event, never an exception.
    */
   run(turn: AgentTurn, signal: AbortSignal): AsyncIterable<AgentEvent>;
 }
 
 export interface AgentTurn {
   readonly session: string;
-  /** What the session shows, valid for every provider; what is to be answered stands last. */
+  /** The messages that the session shows, in a form that every provider accepts. The input to answer is last. */
   readonly history: readonly Message[];
-  /** What the model is told about where it speaks and with whom. The same in every turn, so that providers can cache it. */
+  /** The system prompt: the chat and its people. The same in every turn, so that providers can cache it. */
   readonly prompt?: string;
-  /** Told to the model after the prompt because it changes between turns: the date, what it remembers. */
+  /** Follows the system prompt because it changes between turns: the date and the memory. */
   readonly volatilePrompt?: string;
-  /** Told to the model, once, and never stored: that the conversation has just started afresh. */
+  /** A note for this turn only, never stored: the conversation was reset. */
   readonly note?: string;
-  /** Which model this chat chose, as the provider calls it; the agent's own unless said. */
+  /** The model that the chat chose, by the provider's name. Default: the agent's own. */
   readonly model?: string;
-  /** How long it thinks before it answers; as the provider has it, unless said. */
+  /** The reasoning effort. Default: the provider's. */
   readonly reasoning?: Reasoning;
   /** The folder that the session works in. */
   readonly cwd?: string;
-  /** What it may call, besides what it can do by itself. The list may change between two rounds: it is read in each. */
+  /** The tools of Postrider, besides the agent's own. The list may change within a turn: read it before each request. */
   readonly tools?: readonly Tool[];
-  /** Where commands run; on this machine, unless the place has somewhere better. */
+  /** Runs the commands. Default: a local process. */
   readonly terminal?: Terminal;
-  /** The bytes that parts of the history name. */
+  /** Reads the bytes that a part of the history refers to. */
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
 
-/** A response of a model. Several messages that are stored one after the other may belong to it. */
+/** Identifies one response of a model. Several consecutive messages may belong to it. */
 export interface ModelResponse {
   readonly provider: string;
   readonly model: string;
-  /** Tells it from the responses next to it in the session. */
+  /** Differs from the id of the neighbouring responses in the session. */
   readonly response: string;
 }
 
 export type AgentEvent =
   /** More of the answer. */
   | { readonly type: "text"; readonly text: string }
-  /** More of what the model thinks before it answers. */
+  /** More of the model's reasoning. */
   | { readonly type: "thought"; readonly text: string }
   | { readonly type: "usage"; readonly usage: UsageDelta }
   /**
-   * A tool is about to act. It does so only when the next event is asked for, so that whoever reads can store first what
-   * may not be done twice.
+   * A tool is about to run. It runs only when the consumer requests the next event, so that the call can be stored first and
+   * is not repeated after a crash.
    */
   | { readonly type: "tool_call"; readonly call: ToolCall }
   | {
@@ -74,33 +73,32 @@ export type AgentEvent =
       readonly id: string;
       readonly name: string;
       readonly parts: readonly Part[];
-      /** Bytes that the parts name. */
+      /** Bytes that the parts refer to. */
       readonly blobs?: readonly Blob[];
       readonly failed?: true;
     }
   | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
-  /** May it? The agent goes on when it has been answered. */
+  /** A request for approval. The agent continues after `answer` was called. */
   | {
       readonly type: "approval";
       readonly request: ApprovalRequest;
-      /** The call that waits for it, where it is about one; it is made, or has failed, when it has been answered. */
+      /** The tool call that needs the approval, if any. It runs or fails after the answer. */
       readonly call?: ToolCall;
       readonly answer: (answer: ApprovalOutcome) => void;
     }
   /**
-   * Data that the model's provider wants back, and that only it understands. It belongs to the message that is being written
-   * or comes next: stored with it, and shown to nobody.
+   * Opaque data that the provider needs back in later requests. It is stored with the current or next message and never
+   * shown.
    */
   | {
       readonly type: "model_part";
       readonly from: ModelResponse;
       readonly part: Readonly<Record<string, unknown>>;
     }
-  /** What was said so far is a message by itself; what follows is another. */
+  /** The text so far is one complete message. The following text starts another one. */
   | { readonly type: "message" }
   /**
-   * No answer, or not all of it; the sentence is for the person who waits. `tooLong`: the model cannot read all that the
-   * session shows, so that asking again helps only after it was summed up. `empty`: it ended in good order, but has neither
-   * said nor called anything.
+   * The answer is missing or incomplete; `reason` is a sentence for the person. `tooLong`: the history exceeds the context
+   * window, so a retry helps only after compression. `empty`: the model finished without text and without a tool call.
    */
   | { readonly type: "failed"; readonly reason: string; readonly tooLong?: true; readonly empty?: true };

@@ -1,8 +1,9 @@
-/** Time and chance, the two things the core never takes for itself. */
+/** Time and randomness. The core receives both as arguments. */
 export interface Clock {
-  /** Epoch milliseconds, for what is stored. It jumps in either direction when the system clock is set. */
+  /** Epoch milliseconds, for stored times. Jumps in either direction when the system clock is set. */
   now(): number;
-  /** Milliseconds since some start, for what passes within this process. It never goes back and never jumps. */
+  /** Milliseconds since an arbitrary start, for durations within this process. Never jumps and never goes back. */
   monotonic(): number;
+  /** Cryptographically secure random bytes. */
   random(bytes: number): Uint8Array;
 }

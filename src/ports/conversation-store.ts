@@ -18,56 +18,63 @@ import type { Source } from "../core/source.ts";
 import type { ResetNotification } from "../core/turn.ts";
 import type { Maybe, Now, SessionRequest } from "./store-request.ts";
 
-/** Which session is current in which chat, and when a chat starts afresh. */
+/** Conversations: the current session of each chat, its settings and its resets. */
 export interface ConversationStore {
-  /** One conversation per identity, however many open it at once; a stale one gets a new session. */
+  /**
+   * Finds or creates the conversation of the source; concurrent calls for one identity create one row. A conversation that
+   * the reset policy calls stale gets a new session.
+   */
   open(input: Open): Promise<Opened>;
-  /** The note or notice about a fresh start was given: never again. */
+  /** Records that the model (`note`) or the person (`notice`) was told about a reset, so that it happens once. */
   markResetNotified(input: {
     readonly conversation: number;
     readonly notified: ResetNotification;
   }): Promise<void>;
-  /** The policy's word on a conversation in which nobody speaks. Work that runs or waits there keeps it. */
+  /**
+   * Ends the session of an idle conversation that the reset policy calls stale. A running turn, pending input, a hold or a
+   * background process keeps it.
+   */
   expireConversation(input: Expire): Promise<Expired>;
-  /** Activity that was stored under a clock that was ahead counts as of now. */
+  /** Sets activity times that lie after `now` to `now`. They were stored while the system clock was ahead. */
   clampActivity(input: Now): Promise<void>;
-  /** The conversation points at a new session; the old one stays resumable. */
+  /** Makes a new session current in the conversation. The old session can still be resumed. */
   reset(
     input: { readonly asker: Asker; readonly conversation: number; readonly newSession: NewSession } & Now,
   ): Maybe<Opened>;
-  /** The conversation points at this session. Refused unless everyone who would then read it may see it. */
+  /** Makes this session current in the conversation. Refused unless everybody who reads that chat may see the session. */
   switchTo(input: SessionRequest & { readonly conversation: number } & Now): Maybe<Opened>;
   /**
-   * The conversation of this source points at this session, and is made if there is none. Refused as `switchTo` is. The
-   * session's origin stays what it was.
+   * Makes this session current in the conversation of the source, and creates the conversation if there is none. Refused
+   * like `switchTo`. The session keeps its origin.
    */
   attach(input: SessionRequest & Attach): Maybe<Opened>;
-  /** For this conversation only. */
+  /** Changes the settings of this conversation only. An absent field stays; `null` clears it. */
   changeConversationSettings(
     input: { readonly asker: Asker; readonly conversation: number; readonly change: SettingsChange } & Now,
   ): Maybe<Conversation>;
-  /** Where on a platform goes what has no other place to go. */
+  /** Sets the platform's home channel: the chat for messages without another target. One per platform. */
   setHomeChannel(input: { readonly home: HomeChannel } & Now): Promise<void>;
-  /** The platform has no such place any more. False if it had none. */
+  /** Removes the platform's home channel. False if there was none. */
   removeHomeChannel(input: { readonly platform: string }): Promise<boolean>;
-  /** The conversations of this source's chat that the asker may know of, without touching any. */
+  /** Conversations of the source's chat, or those that point to `session`, that the asker may see. Changes nothing. */
   findConversations(input: {
     readonly asker: Asker;
     readonly source?: Source;
     readonly session?: string;
   }): Promise<readonly Conversation[]>;
-  /** Every conversation that the asker may know of, with its current session, in order of number. */
+  /** Conversations that the asker may see, with their current session, ordered by number. */
   listConversations(input: ConversationQuery): Promise<Page<CurrentConversation>>;
+  /** The recorded decisions about the conversation's session, newest first. */
   listDecisions(input: {
     readonly asker: Asker;
     readonly conversation: number;
   }): Promise<readonly PolicyDecision[]>;
-  /** Every conversation that the asker may know of and whose key may be written so. */
+  /** Conversations that the asker may see and whose key can be written like this. */
   findConversationsByKey(input: {
     readonly asker: Asker;
     readonly key: string;
   }): Promise<readonly ConversationDetails[]>;
-  /** Conversations with something said and nobody speaking since `before`, that have not expired; in order of number. */
+  /** Conversations with messages but no activity since `before` that have not expired, ordered by number. */
   listIdle(input: {
     readonly before: number;
     readonly after?: number;
@@ -76,7 +83,7 @@ export interface ConversationStore {
   listHomeChannels(): Promise<readonly HomeChannel[]>;
 }
 
-/** Where somebody goes on with a session that is there already. */
+/** The chat in which a person continues an existing session. */
 export interface Attach {
   readonly source: Source;
   readonly profile: string;

@@ -14,24 +14,28 @@ import type { Now, SessionRequest } from "./store-request.ts";
 
 /** Inbound messages and commands, from acceptance to their turn. */
 export interface InboxStore {
-  /** The message is an inbox row, once, and the cursor has moved; the turn has begun if the session was free. */
+  /**
+   * Stores the message in the inbox, once per message id, and moves the cursor. Starts the turn if the session is free and
+   * `claim` is set.
+   */
   accept(input: Accept): Promise<Accepted>;
-  /** The same for messages that came one after the other: all of them are stored in their order, or none is. */
+  /** Does the same for several messages in their order, in one commit. */
   acceptMany(input: { readonly messages: readonly Accept[] }): Promise<readonly Accepted[]>;
-  /** The platform's stream was read up to here, and nothing before it is left to store. */
+  /** Records that the platform's stream was read up to here and that nothing before it remains to be stored. */
   moveCursor(input: { readonly cursor: PlatformCursor } & Now): Promise<void>;
-  /** A line that waits for no turn is stored, once, and the cursor has moved. Nothing else is touched. */
+  /** Stores a line that needs no turn, once per message id, and moves the cursor. Changes nothing else. */
   acceptCommand(input: AcceptCommand): Promise<{ readonly duplicate: boolean; readonly inbox: number }>;
-  /** What still waits is changed or gone; what does not, stays, and the change is recorded. The cursor has moved. */
+  /** Changes or removes a pending message. If its turn has started, only records the edit. Moves the cursor in both cases. */
   editInbound(input: InboundEdit): Promise<InboundEditOutcome>;
-  /** Waiting messages of a conversation will not run. Returns them. */
+  /** Cancels the pending messages of a conversation and returns them. */
   cancelPending(input: { readonly conversation: number } & Now): Promise<readonly NewMessage[]>;
-  /** What was accepted for the session and waits for its turn, in order. */
+  /** Pending messages of the session, in order. */
   listPending(input: SessionRequest): Promise<readonly NewMessage[]>;
-  /** How a message came in, by its place in a session or by its id on the platform; each profile has its own. */
+  /** Inbox records of one message, by its seq in a session or by its id on the platform; one for each profile. */
   findInbound(input: InboundQuery): Promise<readonly InboundRecord[]>;
+  /** The stored position in the platform's stream. */
   getCursor(input: { readonly name: string }): Promise<string | undefined>;
-  /** Lines that a runner which is gone has accepted and not answered, in order. */
+  /** Commands that a runner accepted and did not answer before it ended, in order. */
   listOrphanedCommands(input: {
     readonly platform: string;
     readonly now: number;

@@ -1,9 +1,9 @@
-/** Where a running program says what it does. Fields are for programs, the words for people; neither holds a secret. */
+/** Receives log lines: structured fields and a sentence for people. Neither contains a secret. */
 export interface Log {
-  debug(fields: LogFields, words: string): void;
-  info(fields: LogFields, words: string): void;
-  warn(fields: LogFields, words: string): void;
-  error(fields: LogFields, words: string): void;
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
 }
 
 export type LogFields = Readonly<Record<string, unknown>>;

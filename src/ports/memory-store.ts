@@ -3,28 +3,28 @@ import type { Refused } from "../core/refusal.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { Now } from "./store-request.ts";
 
-/** What is remembered of people and chats, and the flushes that find it. */
+/** The memory of people, chats and profiles, and the flushes that add to it. */
 export interface MemoryStore {
-  /** Applied to what is remembered now, whoever changed it last. Refused as `changedMemory` refuses. */
+  /** Applies the change to the newest version and stores the result as the next one. Refused like `applyMemoryChange`. */
   changeMemory(
     input: { readonly owner: MemoryOwner; readonly change: MemoryChange } & Now,
   ): Promise<Memory | Refused>;
-  /** As it was in that version, which becomes the newest. */
+  /** Stores the entries of an earlier version as the newest version. */
   restoreMemory(
     input: { readonly owner: MemoryOwner; readonly version: number } & Now,
   ): Promise<Memory | Refused>;
   /**
-   * What was said in the session up to now is to be told to the memory: a row, once. False for sessions of jobs and webhooks,
-   * before four messages were said, and when nothing was said since the last time.
+   * Stores a request to move what is worth remembering from the session into memory. False for sessions of jobs and
+   * webhooks, for fewer than four messages, and if there is no new message since the last request.
    */
   requestFlush(input: { readonly session: string } & Now): Promise<boolean>;
-  /** The oldest that waits, or whose runner is gone; begun twice at most. Only of sessions of this owner, if one is named. */
+  /** Claims the oldest pending flush, or one whose runner ended; two attempts at most. With `owner`, only flushes of this owner. */
   claimFlush(
     input: { readonly runner: string; readonly owner?: MemoryOwner } & Now,
   ): Promise<Flush | undefined>;
   /**
-   * Done, with all its changes or, where newer memory contradicts, those that still fit. Refused unless this runner had
-   * claimed it: then nothing is changed. What it used is counted in its session, in the same commit.
+   * Completes the flush: applies all changes that still fit the newest memory and counts the usage in the session, in one
+   * commit. Refused, and nothing changes, unless this runner holds the claim.
    */
   finishFlush(
     input: {
@@ -34,6 +34,7 @@ export interface MemoryStore {
       readonly usage?: UsageDelta;
     } & Now,
   ): Promise<Memory | Refused>;
+  /** The newest version; version 0 without entries if nothing is stored. */
   getMemory(input: { readonly owner: MemoryOwner }): Promise<Memory>;
   /** Newest first. */
   listMemoryVersions(input: {

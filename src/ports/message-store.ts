@@ -6,22 +6,25 @@ import type { UsageDelta } from "../core/usage.ts";
 import type { ViewChange, ViewChangeResult } from "../core/view-change.ts";
 import type { Maybe, SessionRequest } from "./store-request.ts";
 
-/** What was said, what a session shows of it, and search. */
+/** Messages, the view of each session (the messages that it shows), and search. `undefined`: the asker sees no such session. */
 export interface MessageStore {
-  /** The messages follow each other at the end of the session. With a fence, only the turn's holder may. */
+  /** Appends the messages in order. With a fence, refused unless it is the fence of the session's turn. */
   append(input: Append): Maybe<{ readonly seqs: readonly number[] }>;
+  /** Stores a new version of the view. No message is deleted. */
   changeView(input: ViewChange): Maybe<ViewChangeResult>;
-  /** What the session shows, in order. */
+  /** The messages of the view, in order. */
   readHistory(input: HistoryQuery): Promise<readonly Message[] | undefined>;
-  /** Everything ever said in it. */
+  /** All messages stored in the session, also those that its view no longer shows. */
   listMessages(input: MessageRangeQuery): Promise<readonly Message[] | undefined>;
-  /** What it shows, as runs of messages; and which of its own messages are hidden. */
+  /** The view as ranges of messages, and the ranges of the session's own messages that it hides. */
   getViewRanges(input: SessionRequest): Promise<ViewRanges | undefined>;
+  /** The versions of the view, newest first. Empty if the asker sees no such session. */
   listVersions(input: SessionRequest): Promise<readonly ViewVersion[]>;
+  /** Messages that match and that the asker may see. */
   searchMessages(input: SearchRequest): Promise<readonly Hit[]>;
-  /** How many messages such a search leaves out because they still wait for the index; the oldest are left out first. */
+  /** The number of messages that this search skips because they are not indexed yet. It skips the oldest first. */
   countUnindexed(input: SearchRequest): Promise<number>;
-  /** Bytes of a part of a message that the asker may see. */
+  /** The bytes of a message part, if the asker may see the message. */
   readBlob(input: { readonly asker: Asker; readonly hash: string }): Promise<Uint8Array | undefined>;
 }
 
@@ -29,7 +32,7 @@ export interface Append extends SessionRequest {
   readonly messages: readonly NewMessage[];
   readonly blobs?: readonly Blob[];
   readonly fence?: number;
-  /** What the model has used for these messages and was not counted yet: the same commit counts it. */
+  /** Usage of the model for these messages that is not recorded yet. The same commit records it. */
   readonly usage?: UsageDelta;
   readonly now: number;
 }

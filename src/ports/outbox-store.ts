@@ -2,33 +2,34 @@ import type { Delivery, Enqueue, Settle, SettledDelivery } from "../core/deliver
 import type { Refused } from "../core/refusal.ts";
 import type { BeginDraft, DraftOutcome } from "../core/turn.ts";
 
-/** Deliveries on their way to a platform. */
+/** Outbound deliveries, from the commit that creates them to their outcome. */
 export interface OutboxStore {
-  /** The attempt is counted before it is made. `undefined` unless it waits: somebody else may have begun it. */
+  /** Counts an attempt before it is made. `undefined` unless the delivery is waiting; another runner may have started it. */
   beginDelivery(input: {
     readonly delivery: number;
     readonly runner: string;
     readonly now: number;
   }): Promise<Delivery | undefined>;
-  /** The attempt's outcome is known; a sent delivery is never sent again. */
+  /** Stores the outcome of the attempt. A delivery that was sent is never sent again. */
   settle(input: Settle): Promise<SettledDelivery | Refused>;
-  /** Deliveries that no turn has made; what they answer is done in the same commit. */
+  /** Stores deliveries that belong to no turn, and marks the command that they answer as done, in one commit. */
   enqueue(input: Enqueue): Promise<{ readonly deliveries: readonly Delivery[] }>;
-  /** A draft of a running turn's answer is about to be shown: one a turn. */
+  /** Stores the draft delivery of a running turn before it is shown. One for each turn; refused under an old fence. */
   beginDraft(input: BeginDraft): Promise<Delivery | Refused>;
+  /** Stores whether the draft was shown. A draft that certainly did not arrive is deleted. */
   recordDraftOutcome(input: DraftOutcome): Promise<void>;
-  /** One of them, whatever became of it; the program's own look. */
+  /** One delivery in any state, without a check of permissions. */
   getDelivery(input: { readonly number: number }): Promise<Delivery | undefined>;
-  /** What waits, in order, of one platform or of all; above a number, if one is given. */
+  /** Waiting deliveries that are due at `dueAt`, in order; of one platform or all; with numbers above `after`. */
   listPendingDeliveries(input: {
     readonly dueAt: number;
     readonly limit: number;
     readonly platform?: string;
     readonly after?: number;
   }): Promise<readonly Delivery[]>;
-  /** Those that have stepped aside and are not settled yet, in order. */
+  /** Deferred deliveries (later ones do not wait for them) without a final outcome, in order. */
   listDeferredDeliveries(input: { readonly limit: number }): Promise<readonly Delivery[]>;
-  /** What a runner that is gone had begun to send, in order. Drafts are their turns' matter. */
+  /** Deliveries that a runner was sending when it ended, in order. Drafts are not among them: their turns recover them. */
   listOrphanedDeliveries(input: {
     readonly platform: string;
     readonly now: number;

@@ -4,58 +4,57 @@ import type { PlatformTraits } from "../core/platforms.ts";
 import type { Source } from "../core/source.ts";
 import type { Blob, PlatformCursor } from "../core/turn.ts";
 
-/** A place where people talk, over one connection of one account. A driver is a function that returns one. */
+/** A chat platform, connected as one account. A driver is a function that returns a `Platform`. */
 export interface Platform {
-  /** As in sources: `telegram`. */
+  /** The same as `platform` in its sources: `telegram`. */
   readonly name: string;
-  /** Who we are there, such as a bot's id. One process at a time may be connected as this. */
+  /** Our own account there, such as the bot's id. Only one process at a time connects as it. */
   readonly account: string;
   readonly traits: PlatformTraits;
-  /** Which messages of an answer in several name the message that they answer. Default `first`. */
+  /** Which messages of an answer that was split are replies to the input. Default `first`. */
   readonly replyMode?: "first" | "all";
   /**
-   * Receives until the signal aborts. What arrives is handed to the receiver, in order within a chat, and acknowledged
-   * to the platform only after the receiver's promise has resolved; if that rejects, so does this, and the platform
-   * brings the message again. A chat that sends much does not keep others from being handed over. Rejects with
-   * `platform_refused` when asking again would not help (a wrong token), else
-   * with `platform_down`.
+   * Receives until the signal aborts. Passes updates to the receiver in order within each chat, and acknowledges an update
+   * only after the receiver's promise resolved. If that promise rejects, this one rejects too and the platform delivers the
+   * update again. A busy chat does not delay others. Rejects with `platform_refused` if a retry cannot help (a wrong token),
+   * otherwise with `platform_down`.
    */
   run(receiver: Receiver, signal: AbortSignal): Promise<void>;
-  /** Sends one message. Never throws for what the platform or the network does: the outcome tells. */
+  /** Sends one message. A failure of the platform or the network is an outcome, never an exception. */
   send(out: Outbound, signal: AbortSignal): Promise<SendOutcome>;
-  /** Replaces a message that was sent. Repeating it changes nothing. `gone` when there is nothing to replace. */
+  /** Replaces a message that was sent. A repeated call has no further effect. `gone` if the message no longer exists. */
   edit?(
     out: Outbound,
     messageId: string,
     signal: AbortSignal,
   ): Promise<SendOutcome | { readonly state: "gone" }>;
-  /** The message that an earlier attempt with this nonce left behind, where traits say that it can be looked up. */
+  /** Finds the message that an earlier attempt with the same nonce sent. Only for platforms with `can_be_looked_up`. */
   lookUp?(out: Outbound, signal: AbortSignal): Promise<string | undefined>;
-  /** Shows for a few seconds that an answer is being written. A failure is nobody's concern. */
+  /** Shows a typing indicator for a few seconds. The caller ignores failures. */
   sendTyping?(target: Source, signal: AbortSignal): Promise<void>;
-  /** Offers these commands where the platform has a menu for them. */
+  /** Publishes these commands in the platform's command menu. */
   setMenu?(commands: readonly MenuEntry[], signal: AbortSignal): Promise<void>;
-  /** How often drafts may be shown in a chat, in milliseconds. Without it, answers are sent when they are whole. */
+  /** The minimum interval between updates of a draft in this chat. Without it, answers are sent only when complete. */
   getDraftIntervalMs?(target: Source): number;
 }
 
 /**
- * What a platform tells, each resolved when it is stored, was stored before, or is dropped. A platform need not wait for
- * one before it tells the next of the same chat: after one that is not stored, those behind it in its chat are rejected too.
+ * Accepts the updates of a platform. Each promise resolves when the update is stored, was stored before, or is dropped. A
+ * platform may pass the next update of a chat at once: after a failed one, the later ones of that chat are rejected too.
  */
 export interface Receiver {
-  /** Whether the sender may speak here. Files of those who may not need not be fetched. */
+  /** Whether the sender has access. A driver need not download files of senders without access. */
   canSpeak(source: Source): Promise<boolean>;
   receiveMessage(inbound: Inbound): Promise<void>;
-  /** A person changed what they had said. `sentAt` is when they first said it. */
+  /** A person edited a message. `sentAt` is the time of the original. */
   receiveEdit(inbound: Inbound & { readonly sentAt: number }): Promise<void>;
-  /** A person took back what they had said. */
+  /** A person deleted a message. */
   receiveDeletion(withdrawn: Omit<Inbound, "message" | "blobs">): Promise<void>;
-  /** A button of one of our messages was pressed: as if this line had been said. `messageId` names the press. */
+  /** A person pressed a button of one of our messages: handled like the typed line. `messageId` identifies the press. */
   receivePress(press: Omit<Inbound, "message" | "blobs"> & { readonly line: string }): Promise<void>;
-  /** The connection works, or has come to work again. */
+  /** The connection works, or works again. */
   markConnected(): void;
-  /** Where the platform's own stream was when something was last stored. */
+  /** The stored position in the platform's stream. */
   getCursor(name: string): Promise<string | undefined>;
 }
 
@@ -69,30 +68,30 @@ export interface Inbound {
   readonly cursor?: PlatformCursor;
 }
 
-/** One message on its way out: a text within the platform's limit, in Markdown, or files with a caption. */
+/** One outbound message: Markdown text within the platform's limit, or files with a caption. */
 export interface Outbound
   extends Pick<Delivery, "target" | "parts" | "nonce" | "replyTo" | "buttons" | "quiet"> {
-  /** The bytes that the parts name. */
+  /** Reads the bytes that a part refers to. */
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
 
 export type SendOutcome =
   | { readonly state: "sent"; readonly messageId: string }
-  /** They said no; asking again would not help. */
+  /** The platform rejected it. A retry cannot help. */
   | { readonly state: "refused"; readonly reason: string }
-  /** It did not arrive, and trying again may help. */
+  /** It did not arrive. A retry may help. */
   | {
       readonly state: "not_sent";
       readonly reason: string;
       readonly retryAfterMs?: number;
       readonly cause?: FailureCause;
     }
-  /** It may have arrived, whole or in part: the connection broke after it had gone out. */
+  /** It may have arrived, completely or in part: the connection broke after the request was sent. */
   | { readonly state: "unknown"; readonly reason: string; readonly cause?: FailureCause };
 
 /**
- * `message`: the platform was asked and answered this very message with an error, while others may go. Absent when it
- * could not be asked, is down as a whole, or asked us to wait.
+ * `message`: the platform answered with an error about this message, so other messages may still succeed. Absent if the
+ * platform could not be reached, is down, or asked us to wait.
  */
 export type FailureCause = "message";
 

@@ -5,14 +5,14 @@ import type { Source } from "../core/source.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
 import type { Maybe, Now } from "./store-request.ts";
 
-/** Background processes and their output. */
+/** Processes that tools start, and their output. The keeper of a process is the runner that supervises it. */
 export interface ProcessStore {
   /**
-   * The row is there before the program runs, in state `starting`. Refused with `too_many` when so many run already in this
-   * home, and when the session is gone.
+   * Stores the process in state `starting`, before the command runs. Refused with `too_many` if `maxRunning` processes run in
+   * this home, and if the session was removed.
    */
   beginProcess(input: BeginProcess): Maybe<Process>;
-  /** It runs, and this keeper looks after it. Refused unless it was starting. */
+  /** Records the pid and the keeper. Refused unless the state is `starting`. */
   markProcessRunning(
     input: {
       readonly id: string;
@@ -22,11 +22,11 @@ export interface ProcessStore {
       readonly pty: boolean;
     } & Now,
   ): Maybe<Process>;
-  /** More of what it printed; only the last `KEPT_OUTPUT` characters stay. Refused unless this keeper looks after it. */
+  /** Appends output; only the last `KEPT_OUTPUT` characters are kept. Refused unless this keeper supervises the process. */
   appendProcessOutput(input: ProcessOutputChunk): Maybe<{ readonly kept: true }>;
   /**
-   * Its last output and its exit, in one commit. Only the first end counts: any other is refused. So is one that is meant
-   * only for what has not begun to run, when it has; what is ended so never will, and whoever ends it tells of it.
+   * Stores the last output and the exit in one commit. Refused if the process has ended. With `onlyIfStarting`, refused once
+   * it runs; a process that ends this way never runs, and counts as reported: the caller reports it.
    */
   endProcess(
     input: {
@@ -37,48 +37,47 @@ export interface ProcessStore {
     } & Now,
   ): Maybe<Process>;
   /**
-   * What keepers that are gone have left, running or starting, is this keeper's from now on, and detached unless the keeper
-   * can go on with its output. Returns all that is this keeper's then.
+   * Takes over the starting and running processes of keepers that ended. Those not in `attachable` become `detached`. Returns
+   * all processes of this keeper.
    */
   adoptProcesses(
     input: {
       readonly keeper: string;
-      /** The ids of those whose output and exit this keeper can go on to read. */
+      /** Ids of processes whose output and exit this keeper can continue to read. */
       readonly attachable?: readonly string[];
     } & Now,
   ): Promise<readonly Process[]>;
   /**
-   * The line that was written to a process and is not finished. Without `unfinished` it is not known, as while a write is
-   * on its way: after a crash nobody can tell whether it arrived.
+   * Stores the unfinished input line of a process. Without `unfinished` the line is unknown, as during a write: after a crash
+   * nobody can tell whether the write arrived.
    */
   recordProcessInput(input: { readonly id: string; readonly unfinished?: string }): Promise<void>;
-  /** The person was told so much of a process, elsewhere than by a delivery. False, and nothing, if that has been told. */
+  /** Records a report that was not a delivery. False, and nothing changes, if the same was reported before. */
   markProcessReported(input: ProcessReport & Now): Promise<boolean>;
   /**
-   * The end of a process is told to its agent: an inbox row of the conversation that started it, in one commit with the mark
-   * that it was told. Nobody has said it: it resets nothing, and neither it nor the end of its turn moves `active_at`.
-   * `elsewhere`, and nothing, when the conversation points to another session than the process's by now; `told`, and nothing,
-   * when its end has been told.
+   * Reports the end of a process to its agent: stores an inbox message in the conversation that started it and marks the end
+   * as reported, in one commit. The message causes no reset, and neither it nor its turn changes `active_at`. `elsewhere`, and
+   * nothing changes, if another session is now current there; `told` if the end was reported before.
    */
   wakeAgent(input: WakeRequest): Promise<WakeResult>;
   getProcess(input: { readonly asker: Asker; readonly id: string }): Promise<Process | undefined>;
-  /** Newest first. Those that have ended are there if they did since `endedSince`. */
+  /** Newest first. Includes processes that ended at or after `endedSince`. */
   listProcesses(input: ProcessQuery): Promise<readonly Process[]>;
-  /** From this character on, at most so many; without `from`, the last ones. Only what is still kept. */
+  /** At most `limit` characters of the kept output, starting at character `from`; without `from`, the last ones. */
   readProcessOutput(input: {
     readonly asker: Asker;
     readonly id: string;
     readonly from?: number;
     readonly limit?: number;
   }): Promise<ProcessOutput | undefined>;
-  /** Those of whom the chat may have to be told something: running with a watch, or ended and not told of. Background only. */
+  /** Background processes that may need a report: running with a watch, or ended and not reported. */
   listWatchedProcesses(): Promise<readonly Process[]>;
 }
 
 export interface WakeRequest {
   readonly process: string;
   readonly message: NewMessage;
-  /** Start the turn at once if the session is free; else this runner sees to it, for as long as it lives. */
+  /** Starts the turn at once if the session is free. Otherwise this runner starts it later, while it lives. */
   readonly claim: ClaimBy;
   readonly now: number;
 }
@@ -100,12 +99,12 @@ export interface BeginProcess {
 export interface ProcessOutputChunk {
   readonly id: string;
   readonly keeper: string;
-  /** The place of the first character in all that was printed; what is missing before it was never stored. */
+  /** The offset of the first character in the whole output. A gap before it was never stored. */
   readonly from: number;
   readonly text: string;
-  /** How far what was printed is stored with this, in the keeper's own words. */
+  /** The position up to which output is stored now, in a format that only the keeper reads. */
   readonly readTo?: string;
-  /** Lines that a pattern was found in. */
+  /** Lines that match a pattern of the watch. */
   readonly matched?: readonly string[];
 }
 
@@ -114,7 +113,7 @@ export interface ProcessQuery {
   readonly session?: string;
   readonly conversation?: number;
   readonly endedSince?: number;
-  /** Also those that a tool waits for. */
+  /** Also includes processes that a tool waits for. */
   readonly foreground?: boolean;
   readonly limit?: number;
 }

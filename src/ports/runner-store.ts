@@ -1,11 +1,13 @@
 import type { HeldLease, Runner } from "../core/runner.ts";
 import type { Now } from "./store-request.ts";
 
-/** Which processes are alive, and leases: things that may exist once. */
+/** Runners (live Postrider processes) and the leases that they hold. */
 export interface RunnerStore {
+  /** Records that the runner is alive. Leases and turns of a runner without a recent heartbeat can be taken over. */
   recordHeartbeat(input: { readonly runner: Runner } & Now): Promise<void>;
+  /** Removes the runner when it shuts down, so that others can take over its work at once. */
   retire(input: { readonly runner: string }): Promise<void>;
-  /** A rising number for the holder; `undefined` while another live runner holds it. */
+  /** Acquires or renews the lease and returns its rising fence number. `undefined` while another live runner holds it. */
   acquireLease(
     input: {
       readonly name: string;
@@ -14,10 +16,11 @@ export interface RunnerStore {
       readonly about?: string;
     } & Now,
   ): Promise<number | undefined>;
+  /** False if this runner does not hold the lease. */
   releaseLease(input: { readonly name: string; readonly runner: string }): Promise<boolean>;
   /**
-   * What may exist once and is held now, by a runner that lives. With `silent`, also what has run out although the process
-   * of its holder exists on this machine, marked with `silentSince`.
+   * Leases that live runners hold. With `silent`, also expired leases whose holder's process still exists on this machine,
+   * marked with `silentSince`.
    */
   listLeases(input: Now & { readonly silent?: boolean }): Promise<readonly HeldLease[]>;
 }

@@ -7,54 +7,60 @@ import type { ImportedMessages, ImportedSession } from "../core/transfer.ts";
 import type { UsageDelta, UsageEntry, UsagePurpose } from "../core/usage.ts";
 import type { Maybe, Now, SessionRequest } from "./store-request.ts";
 
-/** Sessions: their titles, settings, use and removal. */
+/** Sessions: their titles, settings, usage and removal. */
 export interface SessionStore {
-  /** A session of its own, addressed by id. The same id twice is refused. */
+  /** Creates a session without a conversation. Refused if the id exists. */
   create(
     input: { readonly session: NewSession & { readonly owner: string }; readonly profile: string } & Now,
   ): Maybe<Session>;
-  /** A new session that shows what the other shows now, or its first `keep` messages. */
+  /** Creates a session with the current view of another one, or its first `keep` messages. Later changes are separate. */
   fork(
     input: SessionRequest & { readonly newSession: ForkedSession; readonly keep?: number } & Now,
   ): Maybe<Session>;
   /**
-   * Titles are unique per owner. `undefined` clears; `numbered` takes the next free number of the lineage; `ifUntitled`
-   * leaves a title that is there. What asking for it used is counted in the same commit, unless it is refused.
+   * Sets the title; titles are unique for each owner. Without `title`, clears it; `numbered` appends the next free number of
+   * the lineage; `ifUntitled` keeps an existing title. The same commit records `titleUsage`, unless the call is refused.
    */
   setTitle(input: SessionRequest & NewTitle): Maybe<Session>;
+  /** Changes the given fields of the session. */
   change(input: SessionRequest & { readonly change: SessionChange } & Now): Maybe<Session>;
-  /** Counted in the session and under its purpose. With a fence, only the turn's holder may. */
+  /** Adds the usage to the session, under its purpose. With a fence, refused unless it is the fence of the session's turn. */
   recordUsage(input: RecordUsage): Maybe<Session>;
-  /** Gone, and its words overwritten; only what a fork still shows stays, and belongs to the fork's owner. */
+  /** Deletes the session and overwrites its text. Messages that a fork still shows are kept and move to the fork's owner. */
   remove(input: SessionRequest & Now): Maybe<boolean>;
-  /** Ended sessions last used before `before`, oldest first. */
+  /** Removes ended sessions whose last activity is before `before`, oldest first, and returns them. */
   prune(input: Prune): Promise<readonly Session[]>;
+  /** Keeps the reset policy from replacing the session until then. Several holds differ by name. */
   hold(input: SessionRequest & { readonly name: string; readonly until: number }): Maybe<Session>;
+  /** Ends a hold. False if there is none with this name. */
   release(input: SessionRequest & { readonly name: string }): Promise<boolean>;
   /**
-   * A whole session with its messages, view and conversations, in one commit. An id that is there already is refused.
-   * A conversation that was active here at the same time or later stays where it is, and so does one whose readers may
-   * not see the session. No other instant moves.
+   * Stores a session with its messages, view and conversations in one commit, with their original times. Refused if the id
+   * exists. An existing conversation keeps its session if it was active at the same time or later, or if its readers may not
+   * see the imported session.
    */
   importSession(input: ImportedSession & { readonly profile: string }): Maybe<Session>;
-  /** The messages follow what was imported before, as if imported with it. Refused unless it has `after` messages. */
+  /** Appends more messages to an imported session. Refused unless the session has exactly `after` messages. */
   importMessages(input: ImportedMessages & { readonly profile: string }): Maybe<Session>;
-  /** Exact id or handle first; else every session whose id begins so (10 at most). */
+  /** The session with exactly this id. `undefined` for somebody else's session as for none. */
+  getSession(input: SessionRequest): Promise<Session | undefined>;
+  /** The session with this id or handle; otherwise up to 10 sessions whose id starts with the text. */
   find(input: { readonly asker: Asker; readonly text: string }): Promise<readonly Session[]>;
   findByTitle(input: { readonly asker: Asker; readonly title: string }): Promise<Session | undefined>;
-  /** What is around a session, for people who ask why it is as it is. */
+  /** The details that explain the state of a session. */
   getDiagnostics(input: SessionRequest): Promise<Diagnostics | undefined>;
   querySessions(input: ListQuery): Promise<Page<ListedSession>>;
+  /** Whether the asker may see a session besides this one. */
   hasOther(input: SessionRequest): Promise<boolean>;
   getStats(input: { readonly asker: Asker }): Promise<Stats>;
   getInsights(input: {
     readonly asker: Asker;
     readonly since: number;
     readonly platform?: string;
-    /** The zone whose days usage is summed up by; UTC unless said. */
+    /** The time zone of the days that usage is grouped by. Default UTC. */
     readonly zone?: string;
   }): Promise<Insights>;
-  /** What the session has used, by time, purpose and model, in order of time. Its counters are the sum. */
+  /** The usage of the session by time, purpose and model, oldest first. Its counters are the sum of these. */
   listUsageEntries(input: SessionRequest): Promise<readonly UsageEntry[] | undefined>;
 }
 
@@ -62,7 +68,7 @@ export interface NewTitle {
   readonly title?: string;
   readonly numbered?: boolean;
   readonly ifUntitled?: boolean;
-  /** What a model used to propose it. */
+  /** The usage of the model that proposed the title. */
   readonly titleUsage?: Pick<RecordUsage, "usage" | "now">;
 }
 
@@ -78,7 +84,7 @@ export interface Prune {
   readonly before: number;
   readonly platform?: string;
   readonly kinds?: readonly string[];
-  /** Only tells what would go. */
+  /** Returns the sessions without removing them. */
   readonly dryRun: boolean;
   readonly limit?: number;
   readonly now: number;

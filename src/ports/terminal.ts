@@ -1,11 +1,11 @@
-/** Where an agent's commands run, for instance before the eyes of whoever sits in the editor. */
+/** Runs the commands of an agent, for example in a terminal that an editor shows. */
 export interface Terminal {
-  /** Runs to the end, or until the signal aborts or the time is over; then it is killed. */
+  /** Resolves when the command exits. Kills it when the signal aborts or after `timeoutMs`. */
   run(command: TerminalCommand, signal: AbortSignal): Promise<TerminalResult>;
 }
 
 export interface TerminalCommand {
-  /** The tool's call that it belongs to. */
+  /** The id of the tool call. */
   readonly call: string;
   readonly executable: string;
   readonly args: readonly string[];
@@ -14,7 +14,7 @@ export interface TerminalCommand {
 }
 
 export interface TerminalResult {
-  /** What it printed, shortened if it was too long. */
+  /** The output, truncated if it is too long. */
   readonly text: string;
   readonly failed: boolean;
 }

@@ -6,29 +6,29 @@ export type ToolEffect = "none" | "external";
 
 export type ToolAudience = "owner" | "everyone";
 
-/** Something that an agent may do besides talking. */
+/** A function that an agent can call. */
 export interface Tool {
-  /** As the model calls it: letters, digits, `_` and `-`, 64 at most. */
+  /** The name that the model uses: up to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** What it is for, told to the model. */
+  /** Explains the tool to the model. */
   readonly description: string;
-  /** A JSON schema of an object: what it takes. */
+  /** The JSON schema of the arguments, an object. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Whether it changes something outside: after a crash it is not simply done again. */
+  /** `external` if it changes something outside of Postrider: such a call is not repeated after a crash. */
   readonly effect: ToolEffect;
   /** For tools of plugins and applications: `owner`, the default, offers it in the owner's direct chats only. */
   readonly audience?: ToolAudience;
-  /** The same for one call, where a tool does now this, now that. */
-  getEffect?(given: unknown): ToolEffect;
-  /** What the person is asked before it acts; nothing where they need not be. */
-  buildApprovalRequest?(given: unknown): ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>;
-  /** Acts. What goes wrong is an output that has failed, never an exception; when the signal aborts, it ends soon. */
-  run(given: unknown, call: { readonly id: string; readonly signal: AbortSignal }): Promise<ToolOutput>;
+  /** The effect of one call, if it depends on the arguments. */
+  getEffect?(args: unknown): ToolEffect;
+  /** The approval that this call needs, if any. */
+  buildApprovalRequest?(args: unknown): ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>;
+  /** Runs the call. A failure is an output with `failed`, never an exception. Ends soon after the signal aborts. */
+  run(args: unknown, call: { readonly id: string; readonly signal: AbortSignal }): Promise<ToolOutput>;
 }
 
 export interface ToolOutput {
   readonly parts: readonly Part[];
-  /** Bytes that the parts name. */
+  /** Bytes that the parts refer to. */
   readonly blobs?: readonly Blob[];
   readonly failed?: true;
 }

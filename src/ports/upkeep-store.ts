@@ -1,10 +1,10 @@
 import type { Now } from "./store-request.ts";
 
-/** Removal of rows that nobody needs any more. */
+/** Removal of old rows. */
 export interface UpkeepStore {
   /**
-   * Settled deliveries, done inbox rows, ended turns, used codes, answered questions and done flushes from before `before`
-   * are gone; so are processes that ended longer than `OUTPUT_KEPT_MS` ago, with their output.
+   * Removes final deliveries, done inbox rows, ended turns, used codes, answered approvals and done flushes from before
+   * `before`, and processes that ended more than `OUTPUT_KEPT_MS` ago, with their output. `more`: call it again.
    */
   purgeFinished(
     input: { readonly before: number; readonly limit: number } & Now,

@@ -16,22 +16,25 @@ function said(script: string, environment: Record<string, string> = {}, shell = 
   return `${stdout}${stderr}`.trim();
 }
 
-describe("whether an agent's tool has started a process", () => {
-  it("is told by its environment", () => {
+describe("isRunByAgent", () => {
+  it("recognizes a process by its environment", () => {
     expect(isRunByAgent({ [AGENT_MARK]: "1" })).toBe(true);
     expect(isRunByAgent({ [AGENT_MARK]: "" })).toBe(true);
     expect(isRunByAgent({})).toBe(false);
   });
 
-  it("is told by the environment that an ancestor was started with", () => {
+  it("recognizes a process by the initial environment of an ancestor", () => {
     expect(said(`${PLAIN}; true`, { [AGENT_MARK]: "1" })).toBe("true");
     expect(said(`${PLAIN}; true`, { [`NOT_${AGENT_MARK}`]: "1" })).toBe("false");
   });
 
-  it.each(["/bin/sh", "bash"])("is told by a limit that %s sets and no descendant lifts", (shell) => {
-    expect(said(`${SET_LIMIT_MARK}; ${PLAIN}`, {}, shell)).toBe("true");
-    const lower = "{ ulimit -x 5 || ulimit -w 5; } 2>/dev/null";
-    expect(said(`${SET_LIMIT_MARK}; ${lower}; ${PLAIN}`, {}, shell)).toBe("true");
-    expect(said(`true; ${PLAIN}`, {}, shell)).toBe("false");
-  });
+  it.each(["/bin/sh", "bash"])(
+    "recognizes a process by a limit that %s sets and no descendant can raise",
+    (shell) => {
+      expect(said(`${SET_LIMIT_MARK}; ${PLAIN}`, {}, shell)).toBe("true");
+      const lower = "{ ulimit -x 5 || ulimit -w 5; } 2>/dev/null";
+      expect(said(`${SET_LIMIT_MARK}; ${lower}; ${PLAIN}`, {}, shell)).toBe("true");
+      expect(said(`true; ${PLAIN}`, {}, shell)).toBe("false");
+    },
+  );
 });

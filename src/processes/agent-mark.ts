@@ -1,17 +1,17 @@
-/** In the environment of everything that an agent's tool starts. */
+/** Set in the environment of every process that an agent's tool starts. */
 export const AGENT_MARK = "POSTRIDER_RUN_BY_AGENT";
 
 /**
- * Shell code that marks the shell and all its descendants: a hard limit stays with every child, and only a process with
- * CAP_SYS_RESOURCE can raise it. Linux ignores the limit on file locks, so it limits nothing. bash calls it -x, dash -w.
+ * Shell code that marks the shell and all its descendants by a hard limit, which only CAP_SYS_RESOURCE can raise. Linux
+ * ignores the limit on file locks, so it limits nothing. The option is -x in bash and -w in dash.
  */
 export const SET_LIMIT_MARK = "{ ulimit -x 1000000000 || ulimit -w 1000000000; } 2>/dev/null";
 
 export const PS_ARGUMENTS: readonly string[] = ["-A", "-o", "pid=,ppid=,command="];
 
 /**
- * Whether an agent's tool has started this process, directly or through others. On Linux no empty environment, new session
- * or end of the parents removes the limit. The environment of each process is read as it was when the process started.
+ * Whether an agent's tool started this process, directly or through others. On Linux, neither an empty environment nor a
+ * new session nor the exit of the parents removes the limit. The environment of a process is read as it was at its start.
  */
 export function isRunByAgent(environment: Readonly<Record<string, string | undefined>>): boolean {
   if (environment[AGENT_MARK] !== undefined) return true;
@@ -21,7 +21,7 @@ export function isRunByAgent(environment: Readonly<Record<string, string | undef
   return false;
 }
 
-/** Whether a keeper is an ancestor, by what `ps` lists: pid, pid of the parent, command. */
+/** Whether a keeper is an ancestor, by the output of `ps`: pid, pid of the parent, command. */
 export function isKeeperDescendant(listing: string, pid: number): boolean {
   const all = new Map(
     [...listing.matchAll(/^ *(\d+) +(\d+) +(.*)$/gm)].map(([, own, parent, command = ""]) => [
@@ -36,7 +36,7 @@ export function isKeeperDescendant(listing: string, pid: number): boolean {
   return false;
 }
 
-/** Nothing where there is no ps. */
+/** Empty if there is no ps. */
 function listProcesses(): string {
   const { stdout } = process
     .getBuiltinModule("node:child_process")
@@ -53,14 +53,14 @@ function hasMark(pid: number): boolean {
   return `\0${readProc(pid, "environ")}`.includes(`\0${AGENT_MARK}=`);
 }
 
-/** 0 above the first process, and where nothing is known. */
+/** 0 above the first process, and if the parent is unknown. */
 function readParentPid(pid: number): number {
-  // The name of a process may hold anything, also brackets.
+  // The name of a process can contain any character, also brackets.
   const [, , parent] = /^\d+ \(.*\) (\S) (\d+)/s.exec(readProc(pid, "stat")) ?? [];
   return Number(parent ?? 0);
 }
 
-/** Nothing of a process that is gone or somebody else's. */
+/** Empty if the process is gone or belongs to another user. */
 function readProc(pid: number, name: string): string {
   try {
     return process.getBuiltinModule("node:fs").readFileSync(`/proc/${pid}/${name}`, "latin1");

@@ -4,11 +4,11 @@ import { readKeptSecrets } from "./kept-secrets.ts";
 import { openProcessFolder } from "./process-folder.ts";
 import { openRunningProcess } from "./running-process.ts";
 
-/** Goes on with a program that a keeper before this one has started, from its folder. */
+/** Continues a process that an earlier keeper started, from the files in its folder. */
 export function attachProcess(
   root: string,
   spec: AttachSpec,
-  seen: ProcessEvents,
+  events: ProcessEvents,
 ): RunningProcess | undefined {
   const folder = openProcessFolder(root, spec.id);
   if (statSync(folder.path, { throwIfNoEntry: false }) === undefined) return undefined;
@@ -19,6 +19,6 @@ export function attachProcess(
     pty,
     from,
     secrets: readKeptSecrets(folder),
-    events: seen,
+    events,
   });
 }

@@ -1,9 +1,9 @@
 import { OUTPUT_START, type OutputPosition } from "./output-reader.ts";
 
-/** How far the recorded output of a process is in its row: the next keeper goes on exactly there. */
+/** How much of the recorded output is in the row: the next keeper continues exactly here. */
 export interface Bookmark {
   readonly position: OutputPosition;
-  /** So many characters from there on have been stored already: they may be the beginning of a secret, and are read again. */
+  /** This many characters after the position are stored already: they may begin a secret, so they are read again. */
   readonly shown: number;
 }
 

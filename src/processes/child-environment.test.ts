@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildAgentEnvironment, buildChildEnvironment } from "./child-environment.ts";
 
-describe("what a program sees of our environment", () => {
+describe("the environment of a child process", () => {
   const ours = {
     PATH: "/bin",
     HOME: "/h",
@@ -14,7 +14,7 @@ describe("what a program sees of our environment", () => {
     EDITOR: "vi",
   };
 
-  it("is what is on the list, and nothing that may be a secret", () => {
+  it("contains the variables on the list, and none that may be a secret", () => {
     expect(buildChildEnvironment(ours)).toEqual({
       PATH: "/bin",
       HOME: "/h",
@@ -23,7 +23,7 @@ describe("what a program sees of our environment", () => {
     });
   });
 
-  it("is marked in what an agent's tool starts, whatever is configured", () => {
+  it("contains the agent's mark for a process of a tool, whatever is configured", () => {
     const from = { ...ours, POSTRIDER_RUN_BY_AGENT: "" };
     expect(buildAgentEnvironment(from, ["POSTRIDER_RUN_BY_AGENT"])).toMatchObject({
       POSTRIDER_RUN_BY_AGENT: "1",
@@ -31,10 +31,10 @@ describe("what a program sees of our environment", () => {
     expect(buildChildEnvironment(from)).not.toHaveProperty("POSTRIDER_RUN_BY_AGENT");
   });
 
-  it("is also what is configured by its exact name", () => {
-    const given = buildChildEnvironment(ours, ["GITHUB_TOKEN", "NOT_SET", "editor"]);
-    expect(given).toMatchObject({ GITHUB_TOKEN: "t" });
-    expect(Object.keys(given)).not.toContain("NOT_SET");
-    expect(Object.keys(given)).not.toContain("EDITOR");
+  it("also contains the variables that are configured by their exact names", () => {
+    const environment = buildChildEnvironment(ours, ["GITHUB_TOKEN", "NOT_SET", "editor"]);
+    expect(environment).toMatchObject({ GITHUB_TOKEN: "t" });
+    expect(Object.keys(environment)).not.toContain("NOT_SET");
+    expect(Object.keys(environment)).not.toContain("EDITOR");
   });
 });

@@ -5,6 +5,7 @@ import { isProcessId, MAX_PROCESSES, type Process } from "../core/process.ts";
 import { throwIfRefused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import { pause } from "../system/pause.ts";
 import { createMissingFolderError, createProcessNotFoundError } from "./keeper-processes.ts";
 import type { Processes, StartProcessInput } from "./processes.ts";
 import type { KeeperRequest } from "./protocol.ts";
@@ -16,47 +17,47 @@ import {
 } from "./send-keeper-request.ts";
 import { waitUntilKeeperGone } from "./wait-until-keeper-gone.ts";
 
-/** A machine that is busy needs a while to start a keeper. */
+/** A busy machine needs a while to start a keeper. */
 const KEEPER_TIMEOUT_MS = 20_000;
-/** One that was started and does not answer has met another that was just ending. */
-const LAUNCH_AGAIN_MS = 3000;
-const LOOK_MS = 25;
-/** A keeper that cannot be had is tried for again after this, while something runs. */
+/** A new keeper that does not answer has met one that was about to exit. */
+const RELAUNCH_MS = 3000;
+const POLL_MS = 25;
+/** The delay before the next attempt to start a keeper, while a process runs. */
 const KEEPER_RETRY_MS = 30_000;
 
 export interface ConnectProcessesOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Where the keeper listens. */
+  /** The socket that the keeper listens on. */
   readonly socket: string;
-  /** Starts a keeper that outlives us. One too many ends by itself. */
+  /** Starts a keeper that outlives this process. A second keeper exits by itself. */
   launch(): void;
-  /** So many may run at once in this home. */
-  readonly most?: number;
-  /** How long a keeper is waited for. */
+  /** The maximum number of processes that run at once in this home. */
+  readonly maxRunning?: number;
+  /** How long to wait for a keeper. */
   readonly keeperTimeoutMs?: number;
 }
 
 /**
- * The programs of a home, through its keeper, which is started when it is needed: to start one, and to look after those
- * whose keeper is gone. Who is connected sees to that, from the beginning and whenever the keeper ends.
+ * The processes of a home, through its keeper. The client starts a keeper when it is needed: to start a process, and to
+ * supervise processes whose keeper is gone. It checks for that on connection and whenever the keeper exits.
  */
 export function connectProcesses(options: ConnectProcessesOptions): Processes {
-  const { store, clock, socket, most = MAX_PROCESSES, keeperTimeoutMs = KEEPER_TIMEOUT_MS } = options;
+  const { store, clock, socket, maxRunning = MAX_PROCESSES, keeperTimeoutMs = KEEPER_TIMEOUT_MS } = options;
   const closing = new AbortController();
-  const waiting = new Set<Promise<void>>();
-  /** Of all that wait for a keeper, one starts it. */
+  const pending = new Set<Promise<void>>();
+  /** Of all pending requests, one launches the keeper. */
   let launchedAt = Number.NEGATIVE_INFINITY;
 
-  /** Asked again when nobody has answered; `once` for what must not happen twice. */
-  function told(request: KeeperRequest, { once = false } = {}): Promise<void> {
-    checkRequest(request);
-    const asked = askUntilAnswered(request, once);
-    waiting.add(asked);
-    return asked.finally(() => waiting.delete(asked));
+  /** Retries until a keeper answers; `once` for a request that must not take effect twice. */
+  function sendRequest(message: KeeperRequest, { once = false } = {}): Promise<void> {
+    checkRequest(message);
+    const answered = retryUntilAnswered(message, once);
+    pending.add(answered);
+    return answered.finally(() => pending.delete(answered));
   }
 
-  async function askUntilAnswered(request: KeeperRequest, once: boolean): Promise<void> {
+  async function retryUntilAnswered(request: KeeperRequest, once: boolean): Promise<void> {
     const until = performance.now() + keeperTimeoutMs;
     for (;;) {
       try {
@@ -70,19 +71,19 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
       if (closing.signal.aborted) throw createConnectionClosedError();
       if (performance.now() > until) throw createNoKeeperError(keeperTimeoutMs);
       launch();
-      await after(LOOK_MS);
+      await pause(POLL_MS);
     }
   }
 
   function launch(): void {
     const now = performance.now();
-    if (now - launchedAt < LAUNCH_AGAIN_MS) return;
+    if (now - launchedAt < RELAUNCH_MS) return;
     launchedAt = now;
     options.launch();
   }
 
-  /** For as long as something runs, somebody looks after it. */
-  async function attend(): Promise<void> {
+  /** While a process runs, a keeper must supervise it. */
+  async function ensureKeeper(): Promise<void> {
     for (;;) {
       const open = await store.processes.listProcesses({
         asker: { everyone: true },
@@ -94,40 +95,37 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
       while (!(await waitUntilKeeperGone(socket, closing.signal))) {
         if (closing.signal.aborted || performance.now() > until) return;
         launch();
-        await after(LOOK_MS, undefined, { ref: false, signal: closing.signal });
+        await after(POLL_MS, undefined, { ref: false, signal: closing.signal });
       }
-      await after(LOOK_MS, undefined, { ref: false, signal: closing.signal });
+      await after(POLL_MS, undefined, { ref: false, signal: closing.signal });
     }
   }
 
-  let attending: Promise<void> | undefined;
-  function attended(): void {
+  let ensuring: Promise<void> | undefined;
+  function ensureKeeperInBackground(): void {
     if (closing.signal.aborted) return;
-    attending ??= attend()
-      .catch(() => {}) // the store is busy, or closed by now
+    ensuring ??= ensureKeeper()
+      .catch(() => {}) // the store is busy or closed
       .finally(() => {
-        attending = undefined;
+        ensuring = undefined;
       });
   }
-  attended();
-  const rounds = setInterval(attended, KEEPER_RETRY_MS);
-  rounds.unref();
+  ensureKeeperInBackground();
+  const timer = setInterval(ensureKeeperInBackground, KEEPER_RETRY_MS);
+  timer.unref();
 
-  async function row(id: string): Promise<Process> {
+  async function getRow(id: string): Promise<Process> {
     const found = await store.processes.getProcess({ asker: { everyone: true }, id });
     if (found === undefined) throw createProcessNotFoundError(id);
     return found;
   }
 
-  /** What runs and can be spoken to: nobody needs to be started to say of anything else that it does not. */
-  async function spokenTo(id: string): Promise<void> {
-    const { status } = await row(id);
+  /** Throws if the process cannot receive input. No keeper has to start for that answer. */
+  async function requireInput(id: string): Promise<void> {
+    const { status } = await getRow(id);
     if (status.state === "ended") throw new PostriderError("closed", `Process ${id} has ended.`);
     if (status.state === "running" && status.detached)
-      throw new PostriderError(
-        "closed",
-        `Process ${id} is detached: its input is gone with whoever started it.`,
-      );
+      throw new PostriderError("closed", `Process ${id} is detached: its input was lost with its keeper.`);
   }
 
   return {
@@ -146,67 +144,67 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
           session,
           conversation,
           target,
-          maxRunning: most,
+          maxRunning: maxRunning,
           now: clock.now(),
         }),
       );
       try {
-        await told(request);
+        await sendRequest(request);
       } catch (error) {
-        // Nothing is known of it if we are closed; else it does not run, and must not be counted.
+        // After close, the state of the process is unknown; otherwise it does not run and must not count.
         if (!closing.signal.aborted)
           await store.processes.endProcess({ id: input.id, exit: { unknown: true }, now: clock.now() });
         throw error;
       }
-      attended();
-      return row(input.id);
+      ensureKeeperInBackground();
+      return getRow(input.id);
     },
     async write(id, text) {
-      await spokenTo(id);
-      await told({ do: "write", process: id, text }, { once: true });
+      await requireInput(id);
+      await sendRequest({ do: "write", process: id, text }, { once: true });
     },
     async endInput(id) {
-      await spokenTo(id);
-      await told({ do: "endInput", process: id });
+      await requireInput(id);
+      await sendRequest({ do: "endInput", process: id });
     },
     async resize(id, size) {
-      await spokenTo(id);
-      await told({ do: "resize", process: id, size });
+      await requireInput(id);
+      await sendRequest({ do: "resize", process: id, size });
     },
     async waitForEnd(id, signal) {
       const until = AbortSignal.any([closing.signal, signal]);
-      await sendKeeperRequest(socket, { do: "wait", process: id }, until).catch(() => {}); // the row tells
+      await sendKeeperRequest(socket, { do: "wait", process: id }, until).catch(() => {}); // the caller reads the row
     },
     async kill(id) {
-      const found = await row(id);
+      const found = await getRow(id);
       if (found.status.state === "ended") return found;
-      await told({ do: "kill", process: id });
-      return row(id);
+      await sendRequest({ do: "kill", process: id });
+      return getRow(id);
     },
     async close() {
       closing.abort();
-      clearInterval(rounds);
-      await Promise.allSettled([...waiting, attending]);
+      clearInterval(timer);
+      await Promise.allSettled([...pending, ensuring]);
     },
   };
 }
 
 function buildStartRequest(input: StartProcessInput): KeeperRequest {
   const { id, command, cwd, pty, environment, secrets, watch, timeoutMs } = input;
-  const given = { command, cwd, pty, environment, secrets, patterns: watch.patterns };
-  return { do: "start", process: id, ...given, ...(timeoutMs !== undefined && { timeoutMs }) };
+  const spec = { command, cwd, pty, environment, secrets, patterns: watch.patterns };
+  return { do: "start", process: id, ...spec, ...(timeoutMs !== undefined && { timeoutMs }) };
 }
 
 function createNoKeeperError(ms: number): PostriderError {
   return new PostriderError(
     "closed",
-    `The keeper of processes did not answer within ${ms / 1000} s, so nothing was started or changed. logs/keeper.log in Postrider's home says why.`,
+    `The process keeper did not answer within ${ms / 1000} s, so nothing was started or changed. See logs/keeper.log in Postrider's home.`,
   );
 }
 
 function createUnansweredInputError(): PostriderError {
   return new PostriderError(
     "closed",
-    "The keeper of processes was gone before it answered; the process may have got the input or not.",
+    "The process keeper exited before it answered; it is unknown whether the process received the input.",
   );
 }

@@ -4,9 +4,9 @@ import { buildEndMark, createEndMarkFilter } from "./end-mark.ts";
 const ID = "proc_0123456789ab";
 
 describe("the mark after the output of a command", () => {
-  it("is taken out with all that follows, however the output is cut", () => {
+  it("is removed with all text after it, however the output is cut", () => {
     const printed = `one \x1e two \x1eproc_0123 three\x1e`;
-    const all = `${printed}${buildEndMark(ID)}of a child that was left behind`;
+    const all = `${printed}${buildEndMark(ID)}output of a remaining child`;
     for (let size = 1; size <= all.length; size += 1) {
       const filter = createEndMarkFilter(ID);
       let text = "";
@@ -21,7 +21,7 @@ describe("the mark after the output of a command", () => {
     }
   });
 
-  it("of another process is output like any other", () => {
+  it("counts as output if it belongs to another process", () => {
     const other = buildEndMark("proc_ffffffffffff");
     expect(createEndMarkFilter(ID)(`${other}.`)).toEqual({ text: `${other}.`, held: 0, isEnd: false });
   });

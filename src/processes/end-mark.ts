@@ -1,6 +1,6 @@
 /**
- * The wrapper shell prints this after its command has ended: when it has come through, all that the command printed has. By
- * time alone nobody could tell, since a busy machine may be slow, and a child that was left behind may go on printing.
+ * The wrapper shell prints this mark after its command has exited: once the mark is read, all output of the command is
+ * read. Time alone cannot show that, since a busy machine is slow and a child that still runs can print more.
  */
 export function buildEndMark(id: string): string {
   return `\x1e${id} ended\x1e`;
@@ -8,17 +8,17 @@ export function buildEndMark(id: string): string {
 
 export interface MarkedText {
   readonly text: string;
-  /** How many characters at the end are held back, because they may be the beginning of the mark. */
+  /** The number of characters at the end that are held back, because they may begin the mark. */
   readonly held: number;
   readonly isEnd: boolean;
 }
 
-/** Takes the mark, and all that comes after it, out of a text that comes in pieces. */
+/** Removes the mark, and everything after it, from a text that comes in pieces. */
 export function createEndMarkFilter(id: string): (text: string) => MarkedText {
   const mark = buildEndMark(id);
   let held = "";
-  return (given) => {
-    const text = held + given;
+  return (piece) => {
+    const text = held + piece;
     const at = text.indexOf(mark);
     if (at >= 0) return { text: text.slice(0, at), held: 0, isEnd: true };
     const last = text.lastIndexOf(mark.charAt(0));

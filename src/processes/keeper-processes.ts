@@ -11,11 +11,11 @@ import { parseBookmark } from "./bookmark.ts";
 import type { KeeperRequest, StartRequest } from "./protocol.ts";
 import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
-/** Of the last line that was stored, so much is looked at again for patterns. */
-const LONGEST_LINE = 4096;
+/** The length of the last stored line that is searched for patterns again. */
+const MAX_LINE = 4096;
 
-/** A start blocks the loop for some milliseconds and then waits for its shells; meanwhile others can start. */
-const STARTS_AT_ONCE = 4;
+/** A start blocks the event loop for some milliseconds and then waits for its shells; meanwhile others can start. */
+const MAX_CONCURRENT_STARTS = 4;
 
 export interface KeeperProcessesOptions {
   readonly store: Store;
@@ -24,20 +24,20 @@ export interface KeeperProcessesOptions {
   readonly log: Log;
   readonly keeper: string;
   readonly graceMs: number;
-  /** There is one more, or one less. */
+  /** The number of processes has changed. */
   onChange(): void;
 }
 
-/** The programs that a keeper looks after. */
+/** The processes that a keeper supervises. */
 export interface KeeperProcesses {
   count(): number;
   handle(request: KeeperRequest): Promise<void>;
   /**
-   * Takes over the processes of keepers that are gone: reads on where they stopped, or, where the files of a process are
-   * gone too, only sees from outside whether it runs. Ends processes that have no row any more.
+   * Takes over the processes of keepers that are gone: continues to read their output, or, if their files are gone too,
+   * only checks from outside whether they run. Ends processes that have no row.
    */
   adopt(): Promise<void>;
-  /** Whether those that are seen only from outside are still there. */
+  /** Ends the rows of detached processes that have exited. */
   checkDetached(): Promise<void>;
   endAll(): Promise<void>;
 }
@@ -45,34 +45,34 @@ export interface KeeperProcesses {
 export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperProcesses {
   const { store, backend, clock, log, keeper, graceMs, onChange } = options;
   const starting = new Map<string, Promise<void>>();
-  const attended = new Map<string, SupervisedProcess>();
+  const supervised = new Map<string, SupervisedProcess>();
   const detached = new Map<string, ProcessInstance>();
 
-  const inTurn = limitConcurrency(STARTS_AT_ONCE);
+  const runLimited = limitConcurrency(MAX_CONCURRENT_STARTS);
 
-  /** Asked twice, it starts once: whoever asks again has not heard the answer. */
+  /** A repeated request starts the process once: the client has not received the first answer. */
   async function start(request: StartRequest): Promise<void> {
     const id = request.process;
-    const underWay = starting.get(id);
-    if (underWay !== undefined) return underWay;
-    const begun = begin(request).finally(() => {
+    const current = starting.get(id);
+    if (current !== undefined) return current;
+    const started = startProcess(request).finally(() => {
       starting.delete(id);
       onChange();
     });
-    starting.set(id, begun);
-    return begun;
+    starting.set(id, started);
+    return started;
   }
 
-  async function begin(request: StartRequest): Promise<void> {
+  async function startProcess(request: StartRequest): Promise<void> {
     const id = request.process;
     const row = await store.processes.getProcess({ asker: { everyone: true }, id });
     if (row === undefined) throw createProcessNotFoundError(id);
     if (row.status.state !== "starting") return;
     checkFolder(request.cwd);
-    const program = superviseProcess({ ...options, row, endInBackground: endSoon });
-    const running = await inTurn(() => backend.start({ ...request, id }, program.events));
-    const writer = program.attach(running);
-    keep(id, program);
+    const process = superviseProcess({ ...options, row, endInBackground });
+    const running = await runLimited(() => backend.start({ ...request, id }, process.events));
+    const writer = process.attach(running);
+    addSupervised(id, process);
     try {
       const { pid, startTime, pty } = running;
       throwIfRefused(
@@ -84,18 +84,18 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
     }
     writer.begin();
     running.begin();
-    program.setTimeLimit(request.timeoutMs);
+    process.setTimeLimit(request.timeoutMs);
   }
 
-  function keep(id: string, program: SupervisedProcess): void {
-    attended.set(id, program);
-    void program.ended.then(() => {
-      attended.delete(id);
+  function addSupervised(id: string, process: SupervisedProcess): void {
+    supervised.set(id, process);
+    void process.ended.then(() => {
+      supervised.delete(id);
       onChange();
     });
   }
 
-  /** Goes on with one that a keeper before us has started; false when nothing of it is there to go on with. */
+  /** Continues a process that an earlier keeper started; false if its files are gone. */
   async function attach(row: Process): Promise<boolean> {
     const { id, status } = row;
     if (status.state !== "running" || status.detached) return false;
@@ -103,107 +103,112 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
     const last = await store.processes.readProcessOutput({
       asker: { everyone: true },
       id,
-      limit: LONGEST_LINE,
+      limit: MAX_LINE,
     });
     const line = last?.text.slice(last.text.lastIndexOf("\n") + 1) ?? "";
-    const program = superviseProcess({ ...options, row, endInBackground: endSoon });
+    const process = superviseProcess({ ...options, row, endInBackground });
     const { pid, startTime } = status;
-    const running = backend.attach({ id, pid, startTime, pty: row.pty, from: position }, program.events);
+    const running = backend.attach({ id, pid, startTime, pty: row.pty, from: position }, process.events);
     if (running === undefined) return false;
-    program.attach(running, { total: row.total, shown, line }).begin();
-    keep(id, program);
-    program.setTimeLimit(computeTimeLeft(row, clock.now()));
+    process.attach(running, { total: row.total, shown, line }).begin();
+    addSupervised(id, process);
+    process.setTimeLimit(computeTimeLeft(row, clock.now()));
     return true;
   }
 
   async function end(id: string): Promise<void> {
     await starting.get(id)?.catch(() => {});
-    const program = attended.get(id);
-    if (program !== undefined) {
-      await backend.terminate(program.getRunning(), graceMs);
-      return program.ended;
+    const process = supervised.get(id);
+    if (process !== undefined) {
+      await backend.terminate(process.getRunning(), graceMs);
+      return process.ended;
     }
-    const place = detached.get(id);
-    if (place === undefined) {
+    const instance = detached.get(id);
+    if (instance === undefined) {
       if ((await store.processes.getProcess({ asker: { everyone: true }, id })) === undefined)
         throw createProcessNotFoundError(id);
       return;
     }
-    if (backend.isAlive(place)) await backend.terminate({ id, ...place }, graceMs);
-    await endUnseen(id);
+    if (backend.isAlive(instance)) await backend.terminate({ id, ...instance }, graceMs);
+    await endDetached(id);
   }
 
-  function endSoon(id: string): void {
-    void end(id).catch((error) => log.error({ process: id, error }, "a process cannot be ended"));
+  function endInBackground(id: string): void {
+    void end(id).catch((error) => log.error({ process: id, error }, `ending process ${id} failed`));
   }
 
-  async function endUnseen(id: string): Promise<void> {
+  async function endDetached(id: string): Promise<void> {
     const ended = await store.processes.endProcess({ id, exit: { unknown: true }, now: clock.now() });
-    if (isRefused(ended)) log.warn({ process: id, why: ended.reason }, "the end of a process was refused");
+    if (isRefused(ended))
+      log.warn({ process: id, why: ended.reason }, `the store refused the end of process ${id}`);
     detached.delete(id);
     onChange();
   }
 
-  function attendedNow(id: string): RunningProcess {
-    const program = attended.get(id);
-    if (program !== undefined && !program.hasEnded()) return program.getRunning();
+  function requireRunning(id: string): RunningProcess {
+    const process = supervised.get(id);
+    if (process !== undefined && !process.hasEnded()) return process.getRunning();
     const why = detached.has(id) ? "is detached: its input was lost with its keeper" : "has ended";
     throw new PostriderError("closed", `Process ${id} ${why}; nothing can be written to it.`);
   }
 
   return {
-    count: () => starting.size + attended.size + detached.size,
+    count: () => starting.size + supervised.size + detached.size,
     async handle(request) {
       const id = request.process;
       if (request.do === "start") return start(request);
       if (request.do === "kill") return end(id);
-      if (request.do === "wait") return attended.get(id)?.ended;
-      const running = attendedNow(id);
+      if (request.do === "wait") return supervised.get(id)?.ended;
+      const running = requireRunning(id);
       if (request.do === "write") running.write(request.text);
       else if (request.do === "endInput") running.endInput();
       else await running.resize(request.size);
     },
     async adopt() {
-      const ours = [...attended].filter(([id, { hasEnded }]) => !hasEnded() && !starting.has(id));
+      const own = [...supervised].filter(([id, { hasEnded }]) => !hasEnded() && !starting.has(id));
       const attachable = backend.listAttachable();
       const open = await store.processes.adoptProcesses({ keeper, attachable, now: clock.now() });
       for (const row of open) {
         const { id, status } = row;
-        if (status.state !== "running" || attended.has(id) || starting.has(id) || detached.has(id)) continue;
+        if (status.state !== "running" || supervised.has(id) || starting.has(id) || detached.has(id))
+          continue;
         const isAttached = await attach(row);
         if (!isAttached) detached.set(id, { pid: status.pid, startTime: status.startTime });
-        log.info({ process: id, pid: status.pid, isAttached }, "found a process of a keeper that is gone");
+        log.info(
+          { process: id, pid: status.pid, isAttached },
+          `took over process ${id} of a keeper that is gone`,
+        );
       }
-      await forgetEnded(attachable);
+      await removeEndedFiles(attachable);
       const known = new Set(open.map(({ id }) => id));
-      for (const [id, { hasEnded }] of ours) if (!known.has(id) && !hasEnded()) endSoon(id);
+      for (const [id, { hasEnded }] of own) if (!known.has(id) && !hasEnded()) endInBackground(id);
       onChange();
-      await look();
+      await checkDetached();
     },
-    checkDetached: look,
+    checkDetached,
     async endAll() {
-      const all = [...starting.keys(), ...attended.keys(), ...detached.keys()];
+      const all = [...starting.keys(), ...supervised.keys(), ...detached.keys()];
       const ended = await Promise.allSettled(all.map(end));
-      for (const one of ended)
-        if (one.status === "rejected") log.error({ error: one.reason }, "a process cannot be ended");
+      for (const result of ended)
+        if (result.status === "rejected") log.error({ error: result.reason }, "ending a process failed");
     },
   };
 
-  /** Files of processes that have ended, or have no row: their keeper was killed before it could remove them. */
-  async function forgetEnded(ids: readonly string[]): Promise<void> {
+  /** Removes files of processes that have ended or have no row: their keeper was killed before it removed them. */
+  async function removeEndedFiles(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
-      if (attended.has(id) || starting.has(id)) continue;
+      if (supervised.has(id) || starting.has(id)) continue;
       const row = await store.processes.getProcess({ asker: { everyone: true }, id });
       if (row === undefined || row.status.state === "ended") backend.removeFiles(id);
     }
   }
 
-  async function look(): Promise<void> {
-    for (const [id, place] of [...detached]) if (!backend.isAlive(place)) await endUnseen(id);
+  async function checkDetached(): Promise<void> {
+    for (const [id, instance] of [...detached]) if (!backend.isAlive(instance)) await endDetached(id);
   }
 }
 
-/** Of its time-out. A clock that was set back gives it no more than the whole. */
+/** The rest of the time-out. A clock that was set back does not extend the time-out. */
 function computeTimeLeft({ begunAt, timeoutMs }: Process, now: number): number | undefined {
   return timeoutMs === undefined ? undefined : Math.min(timeoutMs, Math.max(0, begunAt + timeoutMs - now));
 }
@@ -213,19 +218,19 @@ function checkFolder(cwd: string): void {
 }
 
 export function createMissingFolderError(cwd: string): PostriderError {
-  return new PostriderError("not_found", `There is no folder ${cwd} to run it in.`);
+  return new PostriderError("not_found", `There is no folder ${cwd} to run the command in.`);
 }
 
 export function createProcessNotFoundError(id: string): PostriderError {
   return new PostriderError("not_found", `There is no process ${id}.`);
 }
 
-/** Runs at most so many at once, in the order in which they were asked for. */
-function limitConcurrency(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+/** Runs at most `max` at once, in the order of the calls. */
+function limitConcurrency(max: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const queue: (() => void)[] = [];
   let running = 0;
   return async (work) => {
-    if (running >= most) await new Promise<void>((resolve) => queue.push(resolve));
+    if (running >= max) await new Promise<void>((resolve) => queue.push(resolve));
     else running += 1;
     try {
       return await work();

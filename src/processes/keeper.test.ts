@@ -12,7 +12,7 @@ import { localBackend } from "./local-backend.ts";
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A keeper inside of the test, so that it can be given another store or less patience. */
+/** A keeper inside the test process, with an own store or shorter times. */
 async function insideRoom(options: { readonly idleMs?: number; wrap?(store: Store): Store } = {}) {
   const ends: Promise<void>[] = [];
   const stop = new AbortController();
@@ -43,13 +43,13 @@ async function insideRoom(options: { readonly idleMs?: number; wrap?(store: Stor
 }
 
 describe("the keeper", () => {
-  it("ends when it has nothing to do, though somebody is connected, and leaves no socket and no lease", async () => {
+  it("exits when it is idle, even with a connected client, and leaves no socket and no lease", async () => {
     const { room, ends } = await insideRoom({ idleMs: 300 });
     const { id } = await room.start("read -r; exit 1");
     const inTerminal = await room.start("exit 2", { pty: true });
     await room.ended(inTerminal.id);
     await pause(500);
-    expect(await room.keeperPid()).toBe(process.pid); // one still runs
+    expect(await room.keeperPid()).toBe(process.pid); // one process still runs
     await room.processes.write(id, "\n");
     await room.ended(id);
     await Promise.all(ends);
@@ -59,7 +59,7 @@ describe("the keeper", () => {
     expect((await room.ended(again.id)).status).toMatchObject({ exit: { code: 3 } });
   });
 
-  it("leaves it to the other when there is one", async () => {
+  it("exits at once if another keeper runs", async () => {
     const { room, keeper } = await insideRoom();
     const { id } = await room.start("cat");
     await keeper(room);
@@ -67,7 +67,7 @@ describe("the keeper", () => {
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 0 } });
   });
 
-  it("waits for a disk that is full, loses nothing that is still kept, and ends nothing for it", async () => {
+  it("retries while the disk is full, loses no kept output, and ends no process", async () => {
     let isFull = false;
     const refuse = async (): Promise<never> => {
       throw new PostriderError("disk_full", "The disk is full.");
@@ -93,7 +93,7 @@ describe("the keeper", () => {
   });
 
   it.each(["while :; do echo x; sleep 0.05; done", "sleep 1000"])(
-    "ends a program whose row is gone: %s",
+    "ends a process without a row: %s",
     async (command) => {
       const { room } = await insideRoom();
       const { id, status } = await room.start(command);
@@ -105,7 +105,7 @@ describe("the keeper", () => {
     },
   );
 
-  it("goes on when the files of a process cannot be removed, and logs it", async () => {
+  it("continues when removing the files of a process fails, and logs it", async () => {
     const { room, keeper } = await insideRoom();
     const local = localBackend({ folder: join(room.home.folder, "processes") });
     const warnings: string[] = [];
@@ -113,8 +113,8 @@ describe("the keeper", () => {
       log: { ...SILENT, warn: (_, message) => void warnings.push(message) },
       backend: {
         ...local,
-        async start(spec, seen) {
-          const running = await local.start(spec, seen);
+        async start(spec, events) {
+          const running = await local.start(spec, events);
           const close = (): never => {
             running.close();
             throw new Error("ENOTEMPTY");
@@ -123,16 +123,16 @@ describe("the keeper", () => {
         },
       },
     });
+    const expected: string[] = [];
     for (const code of [3, 4]) {
       const { id } = await room.start(`exit ${code}`);
+      expected.push(`removing the files of process ${id} failed; the next keeper retries`);
       expect((await room.ended(id)).status).toMatchObject({ exit: { code } });
     }
-    await vi.waitFor(() =>
-      expect(warnings).toEqual(Array(2).fill("the files of a process cannot be removed now")),
-    );
+    await vi.waitFor(() => expect(warnings).toEqual(expected));
   });
 
-  it("runs with pipes what was to have a terminal where there are none, and says so in the row", async () => {
+  it("runs a command with pipes if no terminal is available, and records that in the row", async () => {
     const { room, keeper } = await insideRoom();
     void keeper(room, {
       backend: localBackend({ folder: join(room.home.folder, "processes"), load: async () => undefined }),
@@ -145,11 +145,11 @@ describe("the keeper", () => {
     });
   });
 
-  it("is said to be missing when it cannot be had, and the row of the program that was to run is ended", async () => {
+  it("is reported as missing if it cannot start, and the row of the new process ends", async () => {
     const room = await keeperRoom({ launch: () => {} });
-    const impatient = room.client({ keeperTimeoutMs: 200 });
+    const client = room.client({ keeperTimeoutMs: 200 });
     const input = room.input("true");
-    await expect(impatient.start(input)).rejects.toMatchObject({
+    await expect(client.start(input)).rejects.toMatchObject({
       code: "closed",
       message: expect.stringContaining("logs/keeper.log"),
     });

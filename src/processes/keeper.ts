@@ -1,16 +1,19 @@
-import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
+import type { Runner } from "../core/runner.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import { every } from "../system/every.ts";
+import { pause } from "../system/pause.ts";
+import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
 import type { Backend } from "./backend.ts";
 import { createKeeperProcesses } from "./keeper-processes.ts";
 import { isKeeperListening, type KeeperListener, listenForRequests } from "./listen.ts";
 
-/** One keeper a home: whoever holds this is it. */
+/** The keeper of a home holds this lease. */
 export const KEEPER_LEASE = "keeper";
-/** Another that is just ending is waited for so long. */
+/** How long to wait for a keeper that is about to exit. */
 const TAKE_OVER_MS = 5000;
-const LOOK_MS = 1000;
+const CHECK_MS = 1000;
 const ADOPT_MS = 30_000;
 const IDLE_MS = 60_000;
 const GRACE_MS = 5000;
@@ -20,96 +23,79 @@ export interface KeeperOptions {
   readonly runner: Runner;
   readonly backend: Backend;
   readonly clock: Clock;
-  /** Where it listens. */
+  /** The path of the socket that it listens on. */
   readonly socket: string;
   readonly log: Log;
-  /** It ends after so long without programs and without being asked for anything. */
+  /** The keeper exits after this time without processes and without requests. */
   readonly idleMs?: number;
-  /** How often it looks for what other keepers have left, and for what has no row any more. */
+  /** How often it looks for processes of other keepers, and for processes without a row. */
   readonly adoptMs?: number;
-  /** Between asking a program to end and making it. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs?: number;
-  /** Told to end, it ends what it looks after first: the rows then say how each has ended, and nothing runs unseen. */
+  /** On abort, the keeper first ends its processes: their rows then contain the exits, and nothing runs unsupervised. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Looks after every program that runs for sessions of one home, until there is nothing to look after. Resolves at once
- * when another does so already.
- */
+/** Supervises every process of the sessions of one home, until none is left. Resolves at once if another keeper runs. */
 export async function runKeeper(options: KeeperOptions): Promise<void> {
   const { store, runner, clock, log, signal } = options;
   const { idleMs = IDLE_MS, adoptMs = ADOPT_MS, graceMs = GRACE_MS } = options;
-  await store.runners.recordHeartbeat({ runner, now: clock.now() });
-  if (!(await acquireKeeperLease(options))) return store.runners.retire({ runner: runner.id });
+  const onError = (error: unknown): void => log.warn({ error }, "a round of the keeper failed; it retries");
+  const life = await runnerLife({ store, clock, runner, onError });
+  const isHeld = await acquireKeeperLease(options.socket, life).catch((error: unknown) => {
+    life.stop();
+    throw error;
+  });
+  if (!isHeld) return life.retire();
 
   const done = Promise.withResolvers<void>();
   let listening: KeeperListener | undefined;
   let idle: NodeJS.Timeout | undefined;
-  const changed = (): void => {
-    if (programs.count() > 0 || listening?.countOpenRequests() !== 0) {
+  const updateIdleTimer = (): void => {
+    if (processes.count() > 0 || listening?.countOpenRequests() !== 0) {
       clearTimeout(idle);
       idle = undefined;
     } else idle ??= setTimeout(done.resolve, idleMs);
   };
-  const programs = createKeeperProcesses({ ...options, keeper: runner.id, graceMs, onChange: changed });
-  const timers = [
-    runEvery(HEARTBEAT_MS, log, async () => {
-      await store.runners.recordHeartbeat({ runner, now: clock.now() });
-      await store.runners.acquireLease(buildLease(options));
-    }),
-    runEvery(adoptMs, log, () => programs.adopt()),
-    runEvery(LOOK_MS, log, () => programs.checkDetached()),
-  ];
+  const processes = createKeeperProcesses({
+    ...options,
+    keeper: runner.id,
+    graceMs,
+    onChange: updateIdleTimer,
+  });
+  const ending = new AbortController();
+  every(adoptMs, ending.signal, () => processes.adopt(), onError);
+  every(CHECK_MS, ending.signal, () => processes.checkDetached(), onError);
   try {
-    await programs.adopt();
+    await processes.adopt();
     listening = await listenForRequests({
       socket: options.socket,
       log,
-      handle: programs.handle,
-      onChange: changed,
+      handle: processes.handle,
+      onChange: updateIdleTimer,
     });
-    changed();
+    updateIdleTimer();
     log.info({ socket: options.socket }, "the keeper listens");
     signal.addEventListener("abort", () => done.resolve(), { once: true });
     if (!signal.aborted) await done.promise;
   } finally {
     clearTimeout(idle);
     listening?.close();
-    if (signal.aborted) await programs.endAll();
-    for (const timer of timers) clearInterval(timer);
-    await store.runners.retire({ runner: runner.id });
-    log.info({}, "the keeper ends");
+    if (signal.aborted) await processes.endAll();
+    ending.abort();
+    await life.retire();
+    log.info({}, "the keeper exits");
   }
 }
 
-function buildLease({ runner, clock }: KeeperOptions): Parameters<Store["runners"]["acquireLease"]>[0] {
-  return { name: KEEPER_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, now: clock.now() };
-}
-
-/** False when another answers. One that holds the lease and does not answer is only just beginning, or ending. */
-async function acquireKeeperLease(options: KeeperOptions): Promise<boolean> {
-  for (const began = performance.now(); performance.now() - began < TAKE_OVER_MS; ) {
-    if (await isKeeperListening(options.socket)) return false;
-    if ((await options.store.runners.acquireLease(buildLease(options))) !== undefined) {
-      // Between the question and the lease, another may have begun and ended; but not be there: the lease was free.
-      return !(await isKeeperListening(options.socket));
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+/** False if another keeper answers. A lease holder that does not answer is starting or about to exit. */
+async function acquireKeeperLease(socket: string, life: RunnerLife): Promise<boolean> {
+  for (const start = performance.now(); performance.now() - start < TAKE_OVER_MS; ) {
+    if (await isKeeperListening(socket)) return false;
+    // Another keeper may have started and exited since, but it cannot run now: the lease was free.
+    if ((await life.acquireLease({ name: KEEPER_LEASE })) !== undefined)
+      return !(await isKeeperListening(socket));
+    await pause(50);
   }
   return false;
-}
-
-/** One after the other: a slow disk does not pile them up. What fails is tried again the next time. */
-function runEvery(ms: number, log: Log, work: () => Promise<void>): NodeJS.Timeout {
-  let isBusy = false;
-  return setInterval(() => {
-    if (isBusy) return;
-    isBusy = true;
-    work()
-      .catch((error) => log.warn({ error }, "the keeper cannot do its rounds now"))
-      .finally(() => {
-        isBusy = false;
-      });
-  }, ms);
 }

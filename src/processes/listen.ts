@@ -11,22 +11,22 @@ import {
 } from "./protocol.ts";
 
 export interface KeeperListener {
-  /** How many requests are not answered yet. Who is only connected wants to know when we are gone, and nothing else. */
+  /** The number of unanswered requests. A client without a request only waits for the keeper to exit. */
   countOpenRequests(): number;
-  /** Nobody finds us any more when this returns; who is connected is hung up on. */
+  /** When this returns, no client can connect, and all connections are closed. */
   close(): void;
 }
 
 export interface ListenOptions {
   readonly socket: string;
   readonly log: Log;
-  /** Does what is asked. What it throws is the answer. */
+  /** Performs a request. An error that it throws is the answer. */
   handle(request: KeeperRequest): Promise<void>;
-  /** One has come or was answered. */
+  /** A request was received or answered. */
   onChange(): void;
 }
 
-/** Takes the place of a socket that a dead keeper has left behind; whether one is alive is to be asked before. */
+/** Replaces the socket file of a dead keeper; the caller checks first that no keeper is alive. */
 export async function listenForRequests({
   socket: path,
   log,
@@ -37,7 +37,7 @@ export async function listenForRequests({
   let open = 0;
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.on("error", () => {}); // gone; what it asked for is done all the same
+    socket.on("error", () => {}); // the client is gone; its request is performed anyway
     socket.on("close", () => sockets.delete(socket));
     sendLine(socket, { keeper: KEEPER_PROTOCOL, pid: process.pid });
     readSocketLines(
@@ -57,7 +57,7 @@ export async function listenForRequests({
       await handle(request);
       sendLine(socket, { id, done: true });
     } catch (error) {
-      log.warn({ process: request.process, error }, `${request.do} failed`);
+      log.warn({ process: request.process, error }, `${request.do} of process ${request.process} failed`);
       sendLine(socket, { id, error: toErrorAnswer(error) });
     } finally {
       open -= 1;
@@ -70,7 +70,7 @@ export async function listenForRequests({
   return {
     countOpenRequests: () => open,
     close() {
-      server.close(); // which removes the file, too
+      server.close(); // also removes the file
       for (const socket of sockets) socket.destroy();
     },
   };
@@ -79,7 +79,7 @@ export async function listenForRequests({
 async function bindSocket(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
-  // Nobody else's from its first moment on.
+  // No other user can open the socket, from the moment of its creation.
   const before = process.umask(0o177);
   try {
     server.listen(path, resolve);
@@ -90,7 +90,7 @@ async function bindSocket(server: Server, path: string): Promise<void> {
   chmodSync(path, 0o600);
 }
 
-/** Whether somebody listens there. */
+/** Whether a keeper listens at this path. */
 export function isKeeperListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -14,7 +14,7 @@ const folder = temporaryFolder();
 const backend = localBackend({ folder: join(folder.path, "processes") });
 afterAll(() => folder.remove());
 
-/** Runs it without a keeper. */
+/** Runs a command without a keeper. */
 async function run(command: string, pty: boolean) {
   const ended = Promise.withResolvers<Exit>();
   const printed: string[] = [];
@@ -35,15 +35,15 @@ function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
-    return ""; // it has just ended
+    return ""; // it has exited
   }
 }
 
 describe.each([
   { pty: false, name: "pipes" },
   { pty: true, name: "a terminal" },
-])("a program with $name", ({ pty }) => {
-  it("leads a session and a group of its own", async () => {
+])("a command with $name", ({ pty }) => {
+  it("leads its own session and group", async () => {
     const { running } = await run("sleep 100", pty);
     const { pid } = running;
     while (readProcStat(pid)?.session !== pid) await new Promise(setImmediate); // with a terminal, after a moment
@@ -51,11 +51,11 @@ describe.each([
     expect(backend.isAlive(running)).toBe(true);
     expect(backend.isAlive({ ...running, startTime: `${running.startTime}0` })).toBe(false);
     const another = { pid, startTime: `${running.startTime}0`, id: "proc_000000000000" };
-    await backend.terminate(another, 0); // it has the pid of one that is gone: left alone
+    await backend.terminate(another, 0); // a reused pid: left alone
     expect(backend.isAlive(running)).toBe(true);
   });
 
-  it("can be ended in its very first moment", async () => {
+  it("can be ended right after its start", async () => {
     for (let count = 0; count < 5; count += 1) {
       const { running, ended } = await run("sleep 100", pty);
       await backend.terminate(running, 5000);
@@ -64,7 +64,7 @@ describe.each([
     }
   });
 
-  it("does nothing before it is let, also when it never is", async () => {
+  it("does nothing before begin, even if begin is never called", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const files = ["one", "two"].map((name) => join(folder.path, name)) as [string, string];
@@ -73,24 +73,24 @@ describe.each([
     other.running.begin();
     expect(await other.ended).toEqual({ code: 0 });
     expect(other.printed()).toBe("done\n");
-    // It was started first, and had as much time.
+    // It started first and had the same time.
     await backend.terminate(waiting.running, 5000);
     await waiting.ended;
     expect([waiting.printed(), ...files.map((file) => existsSync(file))]).toEqual(["", false, true]);
   });
 
-  it("leaves no shell behind when whoever started it is killed before it lets it run", async () => {
+  it("leaves no shell if the keeper is killed before begin", async () => {
     const root = join(folder.path, `killed-${pty}`);
     const spec = { id: "proc_0123456789ab", command: "sleep 100", cwd: tmpdir(), pty, secrets: [] };
     const environment = { PATH: process.env.PATH ?? "" };
-    const program = `
+    const script = `
       const { localBackend } = await import(${JSON.stringify(new URL("local-backend.ts", import.meta.url))});
       setInterval(() => {}, 1000); // nothing else keeps it alive
-      const seen = { printed() {}, ended() {} };
+      const events = { onOutput() {}, onEnd() {} };
       const spec = ${JSON.stringify({ ...spec, environment })};
-      await localBackend({ folder: ${JSON.stringify(root)} }).start(spec, seen);
+      await localBackend({ folder: ${JSON.stringify(root)} }).start(spec, events);
       process.kill(process.pid, "SIGKILL");`;
-    const { signal } = spawnSync(process.execPath, ["--input-type=module", "-e", program]);
+    const { signal } = spawnSync(process.execPath, ["--input-type=module", "-e", script]);
     expect(signal).toBe("SIGKILL");
     const left = (): string[] =>
       listProcStats()
@@ -99,14 +99,14 @@ describe.each([
     await vi.waitFor(() => expect(left()).toEqual([]), 10_000);
   });
 
-  it("has every character whole, and all of its last output", async () => {
+  it("reports whole characters and all of its last output", async () => {
     const { running, ended, printed } = await run("yes 'x é 🙂 漢' | head -n 40000; printf end", pty);
     running.begin();
     expect(await ended).toEqual({ code: 0 });
     expect(printed()).toBe(`${"x é 🙂 漢\n".repeat(40_000)}end`);
   });
 
-  it("ends for us though one that it left behind holds its output", async () => {
+  it("counts as ended although a child still holds its output", async () => {
     const { running, ended, printed } = await run("(trap '' HUP; sleep 100) & echo done", pty);
     running.begin();
     expect(await ended).toEqual({ code: 0 });
@@ -114,15 +114,15 @@ describe.each([
   });
 });
 
-describe("a program with pipes", () => {
-  it("does nothing before it is told to, and nothing at all when whoever started it is gone", async () => {
+describe("a command with pipes only", () => {
+  it("never runs if the keeper is gone before begin", async () => {
     const { running, printed } = await run("echo ran", false);
-    running.close(); // what the kernel does when we are killed
+    running.close(); // as the kernel does when the keeper is killed
     while (backend.isAlive(running)) await new Promise(setImmediate);
     expect(printed()).toBe("");
   });
 
-  it("says that it is busy when it does not read what it is given", async () => {
+  it("throws busy for input while the command does not read", async () => {
     const { running } = await run("sleep 100", false);
     running.begin();
     const much = "x".repeat(500_000);

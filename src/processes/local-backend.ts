@@ -7,22 +7,22 @@ import { loadTerminals, startWithTerminal } from "./start-with-terminal.ts";
 import { terminateProcess } from "./terminate-process.ts";
 
 export interface LocalBackendOptions {
-  /** Where the files of each process are while it runs; private, and not shared with another keeper. */
+  /** The folder for the files of running processes; private, and not shared with another keeper. */
   readonly folder: string;
   readonly load?: typeof loadTerminals;
 }
 
-/** Programs as processes of this machine, each in a session of its own. */
+/** Runs each command as a process of this machine, in a session of its own. */
 export function localBackend({ folder, load = loadTerminals }: LocalBackendOptions): Backend {
   return {
-    async start(spec, seen) {
+    async start(spec, events) {
       const terminals = spec.pty ? await load() : undefined;
       return terminals === undefined
-        ? startWithPipes(folder, spec, seen)
-        : startWithTerminal(terminals, folder, spec, seen);
+        ? startWithPipes(folder, spec, events)
+        : startWithTerminal(terminals, folder, spec, events);
     },
     listAttachable: () => listProcessFolders(folder),
-    attach: (spec, seen) => attachProcess(folder, spec, seen),
+    attach: (spec, events) => attachProcess(folder, spec, events),
     removeFiles: (id) => openProcessFolder(folder, id).remove(),
     isAlive,
     terminate: terminateProcess,

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
 import { makeFifos } from "./make-fifos.ts";
 
-it("makes the named pipes of many starts at once, and fails only those that cannot be made", async () => {
+it("makes the named pipes of many starts at once, and only impossible ones fail", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   const good = Array.from({ length: 100 }, (_, at) => [

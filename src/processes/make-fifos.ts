@@ -10,12 +10,14 @@ interface FifoRequest {
   reject(error: unknown): void;
 }
 
-/** So many starts share one `mkfifo`. */
-const MOST_TOGETHER = 64;
+/** The maximum number of starts that share one `mkfifo`. */
+const MAX_BATCH = 64;
 const requests: FifoRequest[] = [];
 let isMaking = false;
 
-/** Makes named pipes. Starts that come at once share a process, because each costs the loop some milliseconds. */
+/**
+ * Makes named pipes. Concurrent starts share one `mkfifo` process, because each spawn blocks the loop for milliseconds.
+ */
 export function makeFifos(paths: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     requests.push({ paths, resolve, reject });
@@ -26,7 +28,7 @@ export function makeFifos(paths: readonly string[]): Promise<void> {
 async function makeAll(): Promise<void> {
   isMaking = true;
   while (requests.length > 0) {
-    const batch = requests.splice(0, MOST_TOGETHER);
+    const batch = requests.splice(0, MAX_BATCH);
     try {
       await mkfifo(batch.flatMap(({ paths }) => paths));
       for (const { resolve } of batch) resolve();
@@ -37,7 +39,7 @@ async function makeAll(): Promise<void> {
   isMaking = false;
 }
 
-/** One start's failure must not be another's: each is made again, and learns its own reason. */
+/** After a failed batch, each start makes its own pipes and gets its own error. */
 async function makeAlone({ paths, resolve, reject }: FifoRequest): Promise<void> {
   try {
     for (const path of paths) rmSync(path, { force: true });

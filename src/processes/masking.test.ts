@@ -21,8 +21,8 @@ const cutText = fc
     return { secrets, whole, pieces: [0, ...at].map((from, index) => whole.slice(from, at[index])) };
   });
 
-describe("masking what a program prints", () => {
-  it("gives the same for any cut of any text as for the whole", () => {
+describe("masking the output of a process", () => {
+  it("gives the same result for any cut of any text", () => {
     fc.assert(
       fc.property(cutText, ({ secrets, whole, pieces }) => {
         const mask = createStreamMask(secrets);
@@ -33,20 +33,20 @@ describe("masking what a program prints", () => {
     );
   });
 
-  it("shows no more than three characters of a secret, however long a program waits in the middle of it", () => {
+  it("shows at most three characters of a secret, however long a process waits in the middle of it", () => {
     fc.assert(
       fc.property(fc.nat(22), fc.nat(22), (first, second) => {
-        const given = "0123456789abcdefghijklm";
-        const mask = createStreamMask([given]);
+        const secret = "0123456789abcdefghijklm";
+        const mask = createStreamMask([secret]);
         const [a, b] = [Math.min(first, second), Math.max(first, second)];
-        const pieces = [`x${given.slice(0, a)}`, given.slice(a, b), `${given.slice(b)}y`];
+        const pieces = [`x${secret.slice(0, a)}`, secret.slice(a, b), `${secret.slice(b)}y`];
         const out = pieces.map((piece) => mask.take(piece) + mask.idle() + mask.idle()).join("");
         expect(out).toMatch(/^x(0|01|012)?\[secret\]y$/);
       }),
     );
   });
 
-  it("shows at once what cannot be a part of a secret, and soon what is only its beginning", () => {
+  it("shows text at once if it cannot be part of a secret, and soon if it only resembles the beginning", () => {
     const mask = createStreamMask(["password-of-mine"]);
     expect(mask.take("Continue? [y/n] ")).toBe("Continue? [y/n] ");
     expect(mask.take("stop")).toBe("sto");
@@ -56,7 +56,7 @@ describe("masking what a program prints", () => {
     expect(mask.end()).toBe("");
   });
 
-  it("knows a secret as JSON, in an address, on a terminal, and a bot's token without its id", () => {
+  it("masks a secret in JSON, in a URL and on a terminal, and a bot token without its id", () => {
     const masked = createSecretMask(['quote"and/slash', "line one\nline two", "123456:ABC-token-of-bot"]);
     expect(masked(JSON.stringify('quote"and/slash'))).toBe(`"${SECRET_PLACEHOLDER}"`);
     expect(masked(encodeURIComponent('quote"and/slash'))).toBe(SECRET_PLACEHOLDER);

@@ -1,11 +1,11 @@
-/** What stands where a secret was. */
+/** Replaces a secret in a text. */
 export const SECRET_PLACEHOLDER = "[secret]";
-/** Shorter ones are no secrets but placeholders, such as the key of a server that wants none. */
-const SHORTEST = 8;
-/** So much of what may be the beginning of a secret is shown when nothing more comes. It gives nothing away. */
-const SHOWN_BEGINNING = 3;
+/** Shorter values are no secrets but placeholders, such as the key of a server that needs none. */
+const MIN_SECRET_LENGTH = 8;
+/** This many characters of a possible secret are shown when no more output comes. They reveal nothing. */
+const SHOWN_PREFIX_LENGTH = 3;
 
-/** Takes secrets out of a text. The longest that begins at a place is the one that is meant. */
+/** Replaces secrets in a text. Of several secrets at one position, the longest counts. */
 export function createSecretMask(secrets: readonly string[]): (text: string) => string {
   const forms = listSecretForms(secrets);
   if (forms.length === 0) return (text) => text;
@@ -13,19 +13,19 @@ export function createSecretMask(secrets: readonly string[]): (text: string) => 
   return (text) => text.replaceAll(pattern, SECRET_PLACEHOLDER);
 }
 
-/** The same for a text that comes in pieces: however it is cut, the same comes out. */
+/** The same for a text that comes in pieces: the result does not depend on the cuts. */
 export interface StreamMask {
-  /** What of it can be shown by now. What may be the beginning of a secret is held back. */
+  /** Returns the text that can be shown now. A suffix that may begin a secret is held back. */
   take(text: string): string;
-  /** Nothing has come for a while: the first characters of what is held back, and never more of them. */
+  /** No output for a while: returns the first characters that are held back, and never more of them. */
   idle(): string;
-  /** The rest. */
+  /** Returns the rest. */
   end(): string;
-  /** What is held back, and how many characters of it have been shown already. */
+  /** The text that is held back, and how many characters of it are shown already. */
   held(): { readonly text: string; readonly shown: number };
 }
 
-/** `shown` characters of what comes first have been shown already, by another mask that held them back. */
+/** `alreadyShown` characters of the first text were shown by another mask that held them back. */
 export function createStreamMask(secrets: readonly string[], alreadyShown = 0): StreamMask {
   const forms = listSecretForms(secrets);
   if (forms.length === 0)
@@ -37,11 +37,11 @@ export function createStreamMask(secrets: readonly string[], alreadyShown = 0): 
     };
   const pattern = buildPattern(forms);
   let held = "";
-  /** How many characters of `held` have been shown already. */
+  /** How many characters of `held` are shown already. */
   let shown = alreadyShown;
 
-  function take(given: string, isLast: boolean): string {
-    const text = held + given;
+  function take(piece: string, isLast: boolean): string {
+    const text = held + piece;
     let [out, at, before] = ["", 0, shown];
     let hold = isLast ? text.length : findSecretStart(text, 0, forms);
     for (;;) {
@@ -62,7 +62,7 @@ export function createStreamMask(secrets: readonly string[], alreadyShown = 0): 
   return {
     take: (text) => take(text, false),
     idle() {
-      const upTo = Math.min(SHOWN_BEGINNING, held.length);
+      const upTo = Math.min(SHOWN_PREFIX_LENGTH, held.length);
       const more = held.slice(shown, upTo);
       shown = Math.max(shown, upTo);
       return more;
@@ -72,7 +72,7 @@ export function createStreamMask(secrets: readonly string[], alreadyShown = 0): 
   };
 }
 
-/** From where on the text may be the beginning of a secret that goes on behind its end. */
+/** The first position from which the text may be the beginning of a longer secret. */
 function findSecretStart(text: string, from: number, forms: readonly string[]): number {
   const longest = forms[0]?.length ?? 0;
   for (let at = Math.max(from, text.length - longest + 1); at < text.length; at += 1) {
@@ -86,21 +86,21 @@ function buildPattern(forms: readonly string[]): RegExp {
   return new RegExp(forms.map((form) => form.replaceAll(/[.*+?^${}()|[\]\\/-]/g, "\\$&")).join("|"), "g");
 }
 
-/** The ways in which secrets may be written, the longest first: one may be a part of another. */
+/** All written forms of the secrets, longest first: one can be part of another. */
 export function listSecretForms(secrets: readonly string[]): readonly string[] {
   return [...new Set(secrets.flatMap(listFormsOfSecret))].toSorted((a, b) => b.length - a.length);
 }
 
-/** Also in JSON, in an address, and on a terminal. Of a bot's token, what follows the bot's id is the secret. */
-function listFormsOfSecret(given: string): readonly string[] {
-  const secret = given.trim();
-  const [, behind = ""] = /^\d+:(.+)$/s.exec(secret) ?? [];
-  return [secret, behind]
-    .filter((part) => part.length >= SHORTEST)
+/** A secret as text, as JSON, in a URL and on a terminal. The secret of a bot token is the part after the bot's id. */
+function listFormsOfSecret(value: string): readonly string[] {
+  const secret = value.trim();
+  const [, afterId = ""] = /^\d+:(.+)$/s.exec(secret) ?? [];
+  return [secret, afterId]
+    .filter((part) => part.length >= MIN_SECRET_LENGTH)
     .flatMap((part) => {
       const json = JSON.stringify(part).slice(1, -1);
       const inTerminal = part.replaceAll(/\r?\n/g, "\r\n");
-      const inAddress = encodeURIComponent(part.toWellFormed());
-      return [part, json, JSON.stringify(json).slice(1, -1), inAddress, inTerminal];
+      const inUrl = encodeURIComponent(part.toWellFormed());
+      return [part, json, JSON.stringify(json).slice(1, -1), inUrl, inTerminal];
     });
 }

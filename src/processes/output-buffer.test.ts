@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { createOutputBuffer } from "./output-buffer.ts";
 
-describe("what is printed and not stored yet", () => {
-  it("is the last of it, at its place in all that was printed, whenever it is looked at", () => {
+describe("the buffer of output that is not stored yet", () => {
+  it("holds the last part of the output, with its position, at any time", () => {
     const step = fc.oneof(fc.string({ maxLength: 30 }), fc.constant("x".repeat(60)), fc.constant(null));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -26,7 +26,7 @@ describe("what is printed and not stored yet", () => {
     );
   });
 
-  it("never begins in the middle of a character", () => {
+  it("never starts in the middle of a character", () => {
     const kept = createOutputBuffer(5);
     kept.add("🙂🙂🙂🙂");
     expect(kept.peek()).toEqual({ from: 4, text: "🙂🙂" });

@@ -1,19 +1,19 @@
 import { KEPT_OUTPUT } from "../core/process.ts";
 
-/** What was printed and is not stored yet; of that, the last. Its cost does not depend on how much was printed before. */
+/** The last part of the output that is not stored yet. Its cost does not depend on how much was printed before. */
 export interface OutputBuffer {
   add(text: string): void;
-  /** The place of the first character that is still here in all that was printed; and all from there on. */
+  /** The position of the first character that is still here in the whole output, and the text from there. */
   peek(): { readonly from: number; readonly text: string };
-  /** What stands before this place is not needed any more. */
+  /** The output before this position is no longer needed. */
   drop(upTo: number): void;
 }
 
-/** Small ones are put together: a program that prints letter by letter must not make a list of letters. */
+/** Small pieces are joined: a process that prints single letters must not create a list of letters. */
 const CHUNK_LENGTH = 8192;
 
-/** `start` is the place of the first character that is added. */
-export function createOutputBuffer(most: number = KEPT_OUTPUT, start = 0): OutputBuffer {
+/** `start` is the position of the first character that is added. */
+export function createOutputBuffer(max: number = KEPT_OUTPUT, start = 0): OutputBuffer {
   let pieces: string[] = [];
   let from = start;
   let length = 0;
@@ -32,11 +32,11 @@ export function createOutputBuffer(most: number = KEPT_OUTPUT, start = 0): Outpu
         pieces[pieces.length - 1] = last + text;
       else pieces.push(text);
       length += text.length;
-      while (length - (pieces[0]?.length ?? 0) >= most) dropFirst();
+      while (length - (pieces[0]?.length ?? 0) >= max) dropFirst();
     },
     peek() {
       const text = pieces.join("");
-      const cut = alignToCharacter(text, text.length - most);
+      const cut = alignToCharacter(text, text.length - max);
       return { from: from + cut, text: text.slice(cut) };
     },
     drop(upTo) {
@@ -51,9 +51,9 @@ export function createOutputBuffer(most: number = KEPT_OUTPUT, start = 0): Outpu
   };
 }
 
-/** Not in the middle of a character that takes two places. */
-function alignToCharacter(text: string, wanted: number): number {
-  const at = Math.max(0, wanted);
+/** Never in the middle of a character that takes two UTF-16 units. */
+function alignToCharacter(text: string, index: number): number {
+  const at = Math.max(0, index);
   const code = text.charCodeAt(at);
   return at > 0 && code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }

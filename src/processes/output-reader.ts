@@ -2,10 +2,10 @@ import { existsSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { ProcessFolder } from "./process-folder.ts";
 
-/** Strings of this length are still collected as young objects; larger ones cost a third more of the keeper's time. */
+/** V8 still collects strings of this length as young objects; larger ones cost the keeper a third more time. */
 const CHUNK = 96 * 1024;
 
-/** A place in the recorded output. */
+/** A position in the recorded output. */
 export interface OutputPosition {
   readonly part: number;
   readonly byte: number;
@@ -13,32 +13,32 @@ export interface OutputPosition {
 
 export const OUTPUT_START: OutputPosition = { part: 0, byte: 0 };
 
-/** Reads the parts that a recorder writes, one after the other, from a place on. */
+/** Reads the parts that a recorder writes, one after the other, from a position. */
 export interface OutputReader {
-  /** What has come since, as whole characters, and how many bytes were read for all so far; `undefined` when there is nothing. */
+  /** New output as whole characters, and the number of bytes read so far; `undefined` if there is none. */
   read(): Promise<{ readonly text: string; readonly upTo: number } | undefined>;
-  /** The place of a byte, counted from where the reading began. */
+  /** The position of a byte, counted from the first read. */
   getPosition(byte: number): OutputPosition;
-  /** What stands before this place is stored elsewhere: parts that lie before it are removed. */
-  release(place: OutputPosition): void;
-  /** The bytes at the very end that are half a character, as they can be shown. */
+  /** The output before this position is stored elsewhere: removes the parts before it. */
+  release(position: OutputPosition): void;
+  /** The incomplete character at the very end, in a form that can be shown. */
   readRest(): { readonly text: string; readonly upTo: number };
   close(): Promise<void>;
 }
 
 export function createOutputReader(folder: ProcessFolder, from: OutputPosition): OutputReader {
-  /** Where each part begins, counted from where the reading began. The first begins before that. */
+  /** The start of each part, counted from the first read. The first part starts before that. */
   let starts: { readonly part: number; readonly start: number }[] = [{ part: from.part, start: -from.byte }];
   let part = from.part;
   let byte = from.byte;
   let total = 0;
-  let half: Buffer = Buffer.alloc(0);
+  let partial: Buffer = Buffer.alloc(0);
   let file: FileHandle | undefined;
   const buffer = Buffer.allocUnsafe(CHUNK);
 
-  async function next(): Promise<Buffer | undefined> {
+  async function readNext(): Promise<Buffer | undefined> {
     for (;;) {
-      // Asked before reading: when the next part is there, this one does not grow any more.
+      // Checked before the read: once the next part exists, this one does not grow.
       const isComplete = existsSync(folder.getPartPath(part + 1));
       file ??= await open(folder.getPartPath(part)).catch(() => undefined);
       const { bytesRead = 0 } = (await file?.read(buffer, 0, CHUNK, byte)) ?? {};
@@ -58,24 +58,24 @@ export function createOutputReader(folder: ProcessFolder, from: OutputPosition):
 
   return {
     async read() {
-      const bytes = await next();
+      const bytes = await readNext();
       if (bytes === undefined) return undefined;
-      const all = half.length === 0 ? bytes : Buffer.concat([half, bytes]);
+      const all = partial.length === 0 ? bytes : Buffer.concat([partial, bytes]);
       const whole = all.length - countPartialBytes(all);
       const text = all.toString("utf8", 0, whole);
-      half = Buffer.from(all.subarray(whole));
-      return { text, upTo: total - half.length };
+      partial = Buffer.from(all.subarray(whole));
+      return { text, upTo: total - partial.length };
     },
-    getPosition(wanted) {
-      const found = starts.findLast(({ start }) => start <= wanted) ?? { part: from.part, start: -from.byte };
-      return { part: found.part, byte: wanted - found.start };
+    getPosition(target) {
+      const found = starts.findLast(({ start }) => start <= target) ?? { part: from.part, start: -from.byte };
+      return { part: found.part, byte: target - found.start };
     },
-    release(place) {
-      const old = starts.filter((one) => one.part < place.part);
-      starts = starts.filter((one) => one.part >= place.part);
+    release(position) {
+      const old = starts.filter((one) => one.part < position.part);
+      starts = starts.filter((one) => one.part >= position.part);
       for (const one of old) rmSync(folder.getPartPath(one.part), { force: true });
     },
-    readRest: () => ({ text: half.toString("utf8"), upTo: total }),
+    readRest: () => ({ text: partial.toString("utf8"), upTo: total }),
     async close() {
       await file?.close();
       file = undefined;
@@ -83,11 +83,11 @@ export function createOutputReader(folder: ProcessFolder, from: OutputPosition):
   };
 }
 
-/** How many bytes at the end begin a character that goes on behind it. */
+/** The number of bytes at the end that belong to an incomplete character. */
 function countPartialBytes(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
-    if ((byte & 0xc0) === 0x80) continue; // inside of a character
+    if ((byte & 0xc0) === 0x80) continue; // inside a character
     const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
     return length > back ? back : 0;
   }

@@ -3,18 +3,19 @@ import { isRefused, type Refused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import { pause } from "../system/pause.ts";
 import { type Bookmark, formatBookmark } from "./bookmark.ts";
 import { createStreamMask } from "./masking.ts";
 import { createOutputBuffer } from "./output-buffer.ts";
 import type { OutputPosition } from "./output-reader.ts";
 import { createLineWatch } from "./watch-lines.ts";
 
-/** Into its row at most so often. */
+/** The minimum time between two writes to the row. */
 const FLUSH_MS = 200;
-/** A disk that is full, or a database that is busy, is asked again after this. */
+/** The delay before a retry after a full disk or a busy database. */
 const RETRY_MS = 1000;
-/** While nothing can be stored, so many lines that matched are kept. */
-const MOST_MATCHED = 100;
+/** The maximum number of matched lines that are kept while the store fails. */
+const MAX_MATCHED = 100;
 
 export interface OutputWriterOptions {
   readonly store: Pick<Store, "processes">;
@@ -22,15 +23,16 @@ export interface OutputWriterOptions {
   readonly log: Log;
   readonly id: string;
   readonly keeper: string;
-  /** `undefined` when they are not known any more: then no output is stored, since it may hold them. */
+  /** `undefined` if they are no longer known: then no output is stored, since it may contain them. */
   readonly secrets: readonly string[] | undefined;
   readonly patterns: readonly string[];
-  /** What a keeper before this one has stored. */
+  /** The output that an earlier keeper stored. */
   readonly before?: StoredOutput;
-  /** The place of a byte of the output, and what is to happen when all before a place is stored. */
+  /** The position of a byte of the output. */
   getPosition(byte: number): OutputPosition;
-  release(place: OutputPosition): void;
-  /** Its row does not take any more: whoever it belonged to was erased, or another looks after it. */
+  /** All output before this position is stored. */
+  release(position: OutputPosition): void;
+  /** The row refuses output: its owner was erased, or another keeper supervises the process. */
   onRefused(why: Refused): void;
 }
 
@@ -38,20 +40,20 @@ export interface StoredOutput {
   readonly total: number;
   /** Characters after the bookmark that are stored already. */
   readonly shown: number;
-  /** The last line, when it had no end yet. */
+  /** The last line, if it is incomplete. */
   readonly line: string;
 }
 
-/** Stands in the place of output that cannot be stored. */
+/** Replaces output that cannot be stored. */
 const OUTPUT_LOST_NOTE =
-  "(What it printed after the keeper of processes was killed is not kept: the secrets to take out of it are not known any more.)\n";
+  "(The output after the process keeper was killed is not stored: the secrets to mask in it are no longer known.)\n";
 
-/** Writes what one program prints, and how it ends, into its row. */
+/** Writes the output and the exit of one process into its row. */
 export interface OutputWriter {
   write(text: string, upTo: number): void;
-  /** The row says that it runs: from now on, output is taken there. */
+  /** The row is in the state `running`: from now on it accepts output. */
   begin(): void;
-  /** The last output and the exit, in one commit. Resolves when that has happened, or can never happen. */
+  /** Writes the last output and the exit in one commit. Resolves when that is done, or can never be done. */
   end(exit: Exit, at?: number): Promise<Process | undefined>;
 }
 
@@ -62,7 +64,7 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
   const mask = createStreamMask(options.secrets ?? [], before.shown);
   const lines = createLineWatch(options.patterns);
   lines.take(before.line, clock.now());
-  /** Bytes of the output that were given here. */
+  /** Bytes of the output that were passed to `write`. */
   let read = 0;
   let matched: string[] = [];
   let [hasBegun, isOver, isFresh] = [false, false, false];
@@ -71,11 +73,11 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
 
   function add(text: string): void {
     output.add(text);
-    note(lines.take(text, clock.monotonic()));
+    addMatched(lines.take(text, clock.monotonic()));
   }
 
-  function note(found: readonly string[]): void {
-    if (found.length > 0) matched = [...matched, ...found].slice(-MOST_MATCHED);
+  function addMatched(found: readonly string[]): void {
+    if (found.length > 0) matched = [...matched, ...found].slice(-MAX_MATCHED);
   }
 
   function schedule(ms: number): void {
@@ -91,21 +93,21 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
     isFresh = false;
     if (!wasFresh) {
       output.add(mask.idle());
-      note(lines.idle(clock.monotonic()));
+      addMatched(lines.idle(clock.monotonic()));
     }
-    const isStored = await stored();
-    // Once more, also if nothing comes: what is held back may be shown then.
+    const isStored = await storeOutput();
+    // Once more, even without new output: text that is held back may be shown then.
     if (!isStored) schedule(RETRY_MS);
     else if (wasFresh || isFresh) schedule(FLUSH_MS);
   }
 
-  async function stored(): Promise<boolean> {
+  async function storeOutput(): Promise<boolean> {
     const { from, text } = output.peek();
     const found = matched;
     if (text === "" && found.length === 0) return true;
-    const bookmark = bookmarkNow();
+    const bookmark = getBookmark();
     try {
-      const kept = await store.processes.appendProcessOutput({
+      const appended = await store.processes.appendProcessOutput({
         id,
         keeper,
         from,
@@ -113,12 +115,12 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
         readTo: formatBookmark(bookmark),
         ...(found.length > 0 && { matched: found }),
       });
-      if (isRefused(kept)) {
+      if (isRefused(appended)) {
         isOver = true;
-        options.onRefused(kept);
+        options.onRefused(appended);
       }
     } catch (error) {
-      log.warn({ process: id, error }, "what a process prints cannot be stored now");
+      log.warn({ process: id, error }, `storing output of process ${id} failed; it is retried`);
       return false;
     }
     output.drop(from + text.length);
@@ -127,18 +129,18 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
     return true;
   }
 
-  /** All before this is in the text that is stored now; what the mask holds back is read again. */
-  function bookmarkNow(): Bookmark {
+  /** The stored text contains all output before this bookmark; text that the mask holds back is read again. */
+  function getBookmark(): Bookmark {
     const { text, shown } = mask.held();
     return { position: getPosition(read - Buffer.byteLength(text)), shown };
   }
 
-  let isSaid = false;
+  let isNoteWritten = false;
   return {
-    write(given, upTo) {
+    write(piece, upTo) {
       if (isOver) return;
-      const text = options.secrets !== undefined ? given : isSaid ? "" : OUTPUT_LOST_NOTE;
-      isSaid = true;
+      const text = options.secrets !== undefined ? piece : isNoteWritten ? "" : OUTPUT_LOST_NOTE;
+      isNoteWritten = true;
       add(mask.take(text));
       read = upTo;
       isFresh = true;
@@ -153,7 +155,7 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
       clearTimeout(timer);
       await writing;
       add(mask.end());
-      note(lines.idle(clock.monotonic()));
+      addMatched(lines.idle(clock.monotonic()));
       for (;;) {
         const { from, text } = output.peek();
         try {
@@ -165,8 +167,8 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
           });
           return isRefused(ended) ? undefined : ended;
         } catch (error) {
-          log.warn({ process: id, error }, "the end of a process cannot be stored now");
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          log.warn({ process: id, error }, `storing the exit of process ${id} failed; it is retried`);
+          await pause(RETRY_MS);
         }
       }
     },

@@ -2,11 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path";
 import { type Exit, isProcessId } from "../core/process.ts";
 import { makeFifos } from "./make-fifos.ts";
-import { getSignalName } from "./signal-name.ts";
+import { getSignalName } from "./signals.ts";
 
 /**
- * The files of one process, private to the user: its output until that is in its row, how it ended, and the pipes to speak
- * to it. They outlive the keeper; the next keeper goes on with them.
+ * The files of one process, private to the user: its output until that is in the row, its exit, and the pipes to it. They
+ * outlive the keeper; the next keeper continues with them.
  */
 export interface ProcessFolder {
   readonly id: string;
@@ -14,28 +14,28 @@ export interface ProcessFolder {
   getFilePath(name: ProcessFile): string;
   /** The parts of the output are numbered from 0. */
   getPartPath(number: number): string;
-  /** The wrapper shell has seen the end of the command. */
+  /** The exit of the command, as the wrapper shell wrote it. */
   readExit(): { readonly exit: Exit; readonly at: number } | undefined;
   hasFile(name: ProcessFile): boolean;
   remove(): void;
 }
 
 export type ProcessFile =
-  /** A named pipe: what the command reads. */
+  /** A named pipe: the input of the command. */
   | "in"
   /** A named pipe: a line in it makes the recorder close the input. */
   | "end"
-  /** A named pipe: what the command prints. Only its open ends are used. */
+  /** A named pipe: the output of the command. Only its open ends are used. */
   | "out"
-  /** A named pipe: a line in it lets a command with a terminal begin. */
+  /** A named pipe: a line in it lets a command with a terminal start. */
   | "gate"
-  /** Written by the wrapper shell: `code 3` or `signal 15`, and a line break. */
+  /** Written by the wrapper shell: `code 3` or `signal 15`, and a newline. */
   | "exit"
-  /** There when nobody can print any more and all output is in the parts. */
+  /** Exists when no process can print any more and all output is in the parts. */
   | "drained"
-  /** There when the input was closed on request. */
+  /** Exists when the input was closed on request. */
   | "input-ended"
-  /** A named pipe that the recorder holds open: the secrets of the process stay in it, in memory, for the next keeper. */
+  /** A named pipe that the recorder holds open: it keeps the secrets of the process in memory for the next keeper. */
   | "secrets";
 
 export function openProcessFolder(root: string, id: string): ProcessFolder {
@@ -48,12 +48,12 @@ export function openProcessFolder(root: string, id: string): ProcessFolder {
     getPartPath: (number) => at(`out.${number}`),
     readExit: () => parseExitFile(at("exit")),
     hasFile: (name) => statSync(at(name), { throwIfNoEntry: false }) !== undefined,
-    // The recorder may still write a file into it, which makes one attempt fail.
+    // The recorder may still create a file in it, which makes one attempt fail.
     remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 1 }),
   };
 }
 
-/** A new folder with these named pipes. */
+/** Creates a folder with these named pipes. */
 export async function createProcessFolder(
   root: string,
   id: string,
@@ -61,7 +61,7 @@ export async function createProcessFolder(
 ): Promise<ProcessFolder> {
   const folder = openProcessFolder(root, id);
   mkdirSync(root, { recursive: true, mode: 0o700 });
-  folder.remove(); // of a start that was cut off before its command began
+  folder.remove(); // of a start that was interrupted before its command ran
   mkdirSync(folder.path, { mode: 0o700 });
   try {
     await makeFifos(pipes.map((name) => folder.getFilePath(name)));
@@ -72,12 +72,12 @@ export async function createProcessFolder(
   return folder;
 }
 
-/** The ids of all processes that have a folder there. */
+/** The ids of all processes that have a folder in the root. */
 export function listProcessFolders(root: string): readonly string[] {
   try {
     return readdirSync(root).filter(isProcessId);
   } catch {
-    return []; // there was none yet
+    return []; // no process was started yet
   }
 }
 
@@ -91,6 +91,6 @@ function parseExitFile(path: string): { readonly exit: Exit; readonly at: number
     return undefined;
   }
   const [, kind, number] = /^(code|signal) (\d+)\n$/.exec(text) ?? [];
-  if (number === undefined) return undefined; // it is being written
+  if (number === undefined) return undefined; // the write is in progress
   return { at, exit: kind === "code" ? { code: Number(number) } : { signal: getSignalName(Number(number)) } };
 }

@@ -3,39 +3,39 @@ import { Socket } from "node:net";
 import { PostriderError } from "../core/errors.ts";
 import type { ProcessFolder } from "./process-folder.ts";
 
-/** What waits to be read by it. */
-const MOST_WAITING = 1024 * 1024;
+/** The maximum length of input that the command has not read. */
+const MAX_PENDING = 1024 * 1024;
 
 /** The input of a command, through a named pipe that its recorder holds open. */
 export interface ProcessInput {
   write(text: string): void;
   end(): void;
-  /** Its command has ended. */
+  /** The command has exited. */
   close(): void;
 }
 
 export function openProcessInput(folder: ProcessFolder, pty: boolean): ProcessInput {
   let pipe: Socket | undefined;
   let hasEnded = folder.hasFile("input-ended");
-  // A keeper before us may have been killed between its two steps.
-  if (hasEnded) tell("end");
+  // An earlier keeper may have been killed between the two steps of `end`.
+  if (hasEnded) sendNewline("end");
 
-  function opened(): Socket {
+  function openPipe(): Socket {
     if (pipe !== undefined) return pipe;
     const handle = openSync(folder.getFilePath("in"), constants.O_RDWR | constants.O_NONBLOCK);
     pipe = new Socket({ fd: handle, readable: false, writable: true });
-    pipe.on("error", () => {}); // it need not read
+    pipe.on("error", () => {}); // the command may exit without reading
     pipe.unref();
     return pipe;
   }
 
-  function tell(name: "end" | "in"): void {
+  function sendNewline(name: "end" | "in"): void {
     try {
       const handle = openSync(folder.getFilePath(name), constants.O_RDWR | constants.O_NONBLOCK);
       writeSync(handle, "\n");
       closeSync(handle);
     } catch {
-      // It has ended, and its files are gone.
+      // The command has exited, and its files are gone.
     }
   }
 
@@ -43,8 +43,8 @@ export function openProcessInput(folder: ProcessFolder, pty: boolean): ProcessIn
     write(text) {
       if (hasEnded)
         throw new PostriderError("closed", "The input of the process was ended; nothing was written.");
-      const to = opened();
-      if (to.writableLength + text.length > MOST_WAITING)
+      const to = openPipe();
+      if (to.writableLength + text.length > MAX_PENDING)
         throw new PostriderError("busy", "The process does not read its input; nothing more was written.");
       to.write(text);
     },
@@ -55,9 +55,9 @@ export function openProcessInput(folder: ProcessFolder, pty: boolean): ProcessIn
         try {
           writeFileSync(folder.getFilePath("input-ended"), "", { mode: 0o600 });
         } catch {
-          return; // as above
+          return; // the files are gone
         }
-        tell("end");
+        sendNewline("end");
       };
       if (pipe === undefined) finish();
       else {
@@ -67,8 +67,8 @@ export function openProcessInput(folder: ProcessFolder, pty: boolean): ProcessIn
     },
     close() {
       pipe?.destroy();
-      // Whoever holds the input ends now, also if somebody has killed its recorder.
-      tell(pty ? "in" : "end");
+      // The holder of the input exits now, even if its recorder was killed.
+      sendNewline(pty ? "in" : "end");
     },
   };
 }

@@ -6,12 +6,12 @@ import type { ManagedProcess } from "./backend.ts";
 
 const MARK = "POSTRIDER_PROCESS";
 
-/** In the environment of a command, and so of all that it starts: by this it is found wherever it has gone. */
+/** Set in the environment of a command, and so of all its descendants: they are found even in another session. */
 export function buildMarkEnvironment(id: string): Readonly<Record<string, string>> {
   return { [MARK]: id };
 }
 
-/** One of the processes of the machine. */
+/** A process of the machine. */
 export interface SystemProcess {
   readonly pid: number;
   readonly parent: number;
@@ -20,18 +20,18 @@ export interface SystemProcess {
 }
 
 /**
- * A process and all that it has started and that still run: its session and group, their children, and
- * whoever has its mark in the environment, though it made a session of its own and its parent is gone. Zombies do not run.
+ * A process and all its descendants that still run: its session and group, their children, and processes with its mark in
+ * the environment, even in a session of their own and without their parent. Zombies do not count.
  */
-export function findProcessTree(program: ManagedProcess): readonly SystemProcess[] {
+export function findProcessTree(root: ManagedProcess): readonly SystemProcess[] {
   const all =
     process.platform === "linux" ? listProcStats().filter(({ isZombie }) => !isZombie) : listProcessesByPs();
   const members = new Set<number>();
-  // While anybody of the group or the session lives, the kernel gives its number to nobody else.
-  const isOther = isOtherProcess(program);
-  for (const one of all) {
-    const isOfSession = [one.pid, one.group, one.session].includes(program.pid);
-    if ((isOfSession && !isOther) || hasMark(one.pid, program.id)) members.add(one.pid);
+  // While a member of the group or the session lives, the kernel assigns its number to no other process.
+  const isOther = isOtherProcess(root);
+  for (const candidate of all) {
+    const isOfSession = [candidate.pid, candidate.group, candidate.session].includes(root.pid);
+    if ((isOfSession && !isOther) || hasMark(candidate.pid, root.id)) members.add(candidate.pid);
   }
   for (let before = -1; before !== members.size; ) {
     before = members.size;
@@ -46,13 +46,13 @@ function isOtherProcess({ pid, startTime }: ManagedProcess): boolean {
   return now !== undefined && now !== startTime;
 }
 
-/** Linux tells the environment of a user's own processes, as it was when they began. */
+/** Linux shows the environment of a user's own processes, as it was at their start. */
 function hasMark(pid: number, id: string): boolean {
   if (process.platform !== "linux") return false;
   try {
     return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(`${MARK}=${id}`);
   } catch {
-    return false; // somebody else's, or gone
+    return false; // another user's process, or gone
   }
 }
 

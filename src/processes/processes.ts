@@ -2,25 +2,28 @@ import type { NewProcess, Process } from "../core/process.ts";
 import type { Source } from "../core/source.ts";
 
 /**
- * Programs that outlive whoever started them. What they print and how they end is read from the store; here they are
- * started, spoken to and ended.
+ * Processes that outlive the process that starts them. Here they are started, receive input and are ended; their output
+ * and their exit are read from the store.
  */
 export interface Processes {
-  /** Runs when it resolves. Throws with `too_many` when so many run already, `not_found` when the folder is not there. */
+  /**
+   * Resolves when the process runs. Throws with `too_many` at the limit, and with `not_found` if the folder does not
+   * exist.
+   */
   start(input: StartProcessInput): Promise<Process>;
-  /** Into its input, as it is. Throws with `not_found`, or `closed` when it has ended or is detached. */
+  /** Writes to its input, unchanged. Throws with `not_found`, or with `closed` if it has ended or is detached. */
   write(id: string, text: string): Promise<void>;
-  /** Its input has come to an end. */
+  /** Closes its input. */
   endInput(id: string): Promise<void>;
   resize(id: string, size: TerminalSize): Promise<void>;
   /**
-   * Resolves when its row says how it ended, sooner than who looks at the rows would see it; also when the signal aborts,
-   * and when nobody is there who could tell. So whoever waits looks at the row.
+   * Resolves when its row contains the exit, earlier than polling would show it; also when the signal aborts, and if no
+   * keeper can report the exit. So the caller reads the row afterwards.
    */
   waitForEnd(id: string, signal: AbortSignal): Promise<void>;
-  /** Everything that it has started ends with it. Resolves when the kernel says so, with how it is. */
+  /** Ends the process and all its descendants. Resolves with its row when the kernel lists none of them. */
   kill(id: string): Promise<Process>;
-  /** Lets go of the connection. What runs goes on. */
+  /** Closes the connection. Processes continue to run. */
   close(): Promise<void>;
 }
 
@@ -28,9 +31,9 @@ export interface StartProcessInput extends NewProcess {
   readonly session: string;
   readonly conversation: number;
   readonly target: Source;
-  /** All that it sees of the environment. */
+  /** The whole environment of the process. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Taken out of what it prints before that is stored. */
+  /** Masked in the output before it is stored. */
   readonly secrets: readonly string[];
 }
 

@@ -4,11 +4,11 @@ import { type ErrorCode, PostriderError } from "../core/errors.ts";
 import type { TerminalSize } from "./processes.ts";
 
 /*
- * What a client and the keeper say to each other: one JSON object a line. The keeper begins with a greeting; then each
- * request gets one answer with its number. Who says anything else is hung up on.
+ * The protocol of client and keeper: one JSON object per line. The keeper starts with a greeting; then each request gets
+ * one answer with its number. The keeper closes the connection on anything else.
  */
 
-/** Rises when an older keeper would misunderstand a newer client, or the other way round. */
+/** Increases when an older keeper would misunderstand a newer client, or the other way round. */
 export const KEEPER_PROTOCOL = 1;
 export const MAX_REQUEST_LINE: number = 4 * 1024 * 1024;
 
@@ -43,46 +43,46 @@ export type KeeperAnswer =
   | { readonly id: number; readonly done: true }
   | { readonly id: number; readonly error: { readonly code: ErrorCode; readonly message: string } };
 
-/** Calls with each whole line; `tooLong`, once, when one has no end. */
-export function readSocketLines(socket: Socket, line: (text: string) => void, tooLong: () => void): void {
+/** Calls `onLine` with each whole line; `onTooLong`, once, if a line exceeds the limit. */
+export function readSocketLines(socket: Socket, onLine: (text: string) => void, onTooLong: () => void): void {
   const decoder = new StringDecoder("utf8");
-  let waiting: string[] = [];
+  let partial: string[] = [];
   let length = 0;
   socket.on("data", (chunk: Buffer) => {
     const [first = "", ...others] = decoder.write(chunk).split("\n");
-    waiting.push(first);
+    partial.push(first);
     length += first.length;
     for (const next of others) {
-      const whole = waiting.join("");
-      waiting = [next];
+      const whole = partial.join("");
+      partial = [next];
       length = next.length;
-      line(whole);
+      onLine(whole);
     }
     if (length <= MAX_REQUEST_LINE) return;
-    waiting = [];
+    partial = [];
     length = 0;
-    tooLong();
+    onTooLong();
   });
 }
 
-/** `undefined` when it is not a request. */
+/** `undefined` if the line is not a request. */
 export function parseKeeperRequest(line: string): NumberedRequest | undefined {
-  const given = parseJsonObject(line);
-  if (given === undefined || !Number.isSafeInteger(given.id) || typeof given.process !== "string")
+  const value = parseJsonObject(line);
+  if (value === undefined || !Number.isSafeInteger(value.id) || typeof value.process !== "string")
     return undefined;
   const isRequest =
-    given.do === "start"
-      ? isStart(given)
-      : given.do === "write"
-        ? typeof given.text === "string"
-        : given.do === "resize"
-          ? isSize(given.size)
-          : given.do === "endInput" || given.do === "wait" || given.do === "kill";
-  return isRequest ? (given as unknown as NumberedRequest) : undefined;
+    value.do === "start"
+      ? isStart(value)
+      : value.do === "write"
+        ? typeof value.text === "string"
+        : value.do === "resize"
+          ? isSize(value.size)
+          : value.do === "endInput" || value.do === "wait" || value.do === "kill";
+  return isRequest ? (value as unknown as NumberedRequest) : undefined;
 }
 
-function isStart(given: Record<string, unknown>): boolean {
-  const { command, cwd, pty, environment, secrets, patterns, timeoutMs = 1 } = given;
+function isStart(value: Record<string, unknown>): boolean {
+  const { command, cwd, pty, environment, secrets, patterns, timeoutMs = 1 } = value;
   return (
     typeof pty === "boolean" &&
     isObject(environment) &&
@@ -94,43 +94,43 @@ function isStart(given: Record<string, unknown>): boolean {
   );
 }
 
-function isSize(given: unknown): boolean {
+function isSize(value: unknown): boolean {
   const isSide = (side: unknown): boolean =>
     Number.isInteger(side) && Number(side) > 0 && Number(side) <= 1000;
-  return isObject(given) && isSide(given.rows) && isSide(given.columns);
+  return isObject(value) && isSide(value.rows) && isSide(value.columns);
 }
 
-/** The kernel takes texts that end at their first zero. */
-function isPassable(given: readonly unknown[]): boolean {
-  return given.every((text) => typeof text === "string" && !text.includes("\0"));
+/** The kernel ends a string at its first zero byte. */
+function isPassable(value: readonly unknown[]): boolean {
+  return value.every((text) => typeof text === "string" && !text.includes("\0"));
 }
 
-function isStringArray(given: unknown): boolean {
-  return Array.isArray(given) && given.every((text) => typeof text === "string");
+function isStringArray(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === "string");
 }
 
 export function parseJsonObject(line: string): Record<string, unknown> | undefined {
   try {
-    const given: unknown = JSON.parse(line);
-    return isObject(given) ? given : undefined;
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isObject(given: unknown): given is Record<string, unknown> {
-  return typeof given === "object" && given !== null && !Array.isArray(given);
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function sendLine(socket: Socket, line: KeeperGreeting | NumberedRequest | KeeperAnswer): void {
   socket.write(`${JSON.stringify(line)}\n`);
 }
 
-/** An error as it crosses the socket. What is no word of ours may hold anything, so it is only logged. */
+/** An error as it crosses the socket. Other errors may contain anything, so the keeper only logs them. */
 export function toErrorAnswer(error: unknown): { readonly code: ErrorCode; readonly message: string } {
   if (error instanceof PostriderError) return { code: error.code, message: error.message };
   return {
     code: "internal",
-    message: "The keeper of processes has failed at this; its log, logs/keeper.log in the home, says why.",
+    message: "The process keeper failed. See logs/keeper.log in Postrider's home.",
   };
 }

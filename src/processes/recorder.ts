@@ -5,20 +5,20 @@ import { keepSecrets } from "./kept-secrets.ts";
 import type { ProcessFolder } from "./process-folder.ts";
 import { RECORD_TERMINAL } from "./wrapper-scripts.ts";
 
-/** The shell that copies what a command prints into parts. It outlives the keeper. */
+/** The shell that copies the output of a command into parts. It outlives the keeper. */
 export interface Recorder {
-  /** Nobody can print any more, or the recorder is gone. */
+  /** No process can print any more, or the recorder is gone. */
   readonly drained: Promise<void>;
-  /** Lets the command begin. */
+  /** Lets the command start. */
   begin(): void;
-  /** The recorder ends when it has nothing to read and the folder is gone. */
+  /** The recorder exits when it has nothing to read and the folder is gone. */
   disconnect(): void;
 }
 
-/** What the recorder and the keeper say to each other through it is in `holder-scripts.ts`. */
+/** Connects the keeper and the recorder; see `wrapper-scripts.ts` for the messages. */
 export type RecorderConnection = Duplex & { unref(): void };
 
-/** Starts the recorder of a terminal, which reads its other end and writes into it. Resolves when it holds the input. */
+/** Starts the recorder of a terminal, which reads from and writes to its other end. Resolves when it holds the input. */
 export async function startTerminalRecorder(
   folder: ProcessFolder,
   secrets: readonly string[],
@@ -32,7 +32,7 @@ export async function startTerminalRecorder(
       env: { PATH: getRecorderSearchPath(), LC_ALL: "C" },
       stdio: [terminal, "ignore", "ignore", terminal, "pipe"],
     });
-    child.on("error", () => {}); // once() tells
+    child.on("error", () => {}); // once() rejects
     await once(child, "spawn");
     child.unref();
     return await connectRecorder(child.stdio[4] as unknown as RecorderConnection);
@@ -41,9 +41,9 @@ export async function startTerminalRecorder(
   }
 }
 
-/** Resolves when the recorder at the other end holds the input of the command, or is gone. */
+/** Resolves when the recorder holds the input of the command, or is gone. */
 export async function connectRecorder(connection: RecorderConnection): Promise<Recorder> {
-  connection.on("error", () => {}); // it is gone, which ends what is waited for here
+  connection.on("error", () => {}); // the recorder is gone; "close" resolves both promises
   connection.unref();
   const ready = Promise.withResolvers<void>();
   const drained = Promise.withResolvers<void>();
@@ -63,7 +63,7 @@ export async function connectRecorder(connection: RecorderConnection): Promise<R
   };
 }
 
-/** Where the shells of a recorder find their tools. */
+/** The PATH of the recorder's shells. */
 export function getRecorderSearchPath(): string {
   return process.env.PATH ?? "/bin:/usr/bin";
 }

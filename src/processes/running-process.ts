@@ -13,16 +13,16 @@ import { terminateProcess } from "./terminate-process.ts";
 
 const run = promisify(execFile);
 
-/** How often its output is looked at: soon after there was some, and ever less often while it is silent. */
-const SOONEST_MS = 20;
-const LATEST_MS = 250;
-/** After its end, until the mark of the end has come through. */
+/** How often the output is polled: soon after new output, and less often while there is none. */
+const MIN_POLL_MS = 20;
+const MAX_POLL_MS = 250;
+/** The poll interval after the exit, until the end mark is read. */
 const AFTER_END_MS = 3;
-/** Without a mark, because its terminal hung up or somebody killed the wrapper: silent for so long, it is the end. */
+/** Without an end mark (the terminal hung up, or the wrapper was killed), silence of this length is the end. */
 const QUIET_MS = 5000;
 const QUIET_AFTER_KILL_MS = 300;
 const GRACE_MS = 5000;
-/** Control and D: what a person types where input ends. */
+/** Ctrl-D, which a person types at the end of the input. */
 const END_OF_INPUT = "\x04";
 
 export interface RunningProcessOptions {
@@ -32,9 +32,11 @@ export interface RunningProcessOptions {
   readonly from: OutputPosition;
   readonly secrets: readonly string[] | undefined;
   readonly events: ProcessEvents;
-  /** How the wrapper shell itself has ended, for whoever is its parent; it says nothing after having written the exit. */
+  /**
+   * The exit of the wrapper shell itself, for its parent; it means nothing after the wrapper has written the exit file.
+   */
   readonly wrapperExit?: Promise<Exit>;
-  /** Nobody can print any more; a file says so, too. */
+  /** No process can print any more; the file `drained` says the same. */
   readonly drained?: Promise<void>;
   begin?(): void;
   disconnectRecorder?(): void;
@@ -43,64 +45,64 @@ export interface RunningProcessOptions {
 interface ProcessEnd {
   readonly exit: Exit;
   readonly at?: number;
-  readonly seenAt: number;
-  /** The wrapper was killed before it could write the exit. */
+  readonly foundAt: number;
+  /** The wrapper was killed before it wrote the exit. */
   readonly isKilled?: boolean;
 }
 
-/** Speaks to a program through its folder and reads from there: the same for whoever started it and for the next keeper. */
-export function openRunningProcess(held: RunningProcessOptions): RunningProcess {
-  const { process: program, folder, pty, events } = held;
-  const parts = createOutputReader(folder, held.from);
+/** Communicates with a process through its folder: the same for the keeper that started it and for the next one. */
+export function openRunningProcess(options: RunningProcessOptions): RunningProcess {
+  const { process, folder, pty, events } = options;
+  const parts = createOutputReader(folder, options.from);
   const input = openProcessInput(folder, pty);
-  const filter = createEndMarkFilter(program.id);
-  let waitMs = SOONEST_MS;
-  let [isDrained, isOver, isClosed, isBusy, isPoked] = [false, false, false, false, false];
+  const filter = createEndMarkFilter(process.id);
+  let waitMs = MIN_POLL_MS;
+  let [isDrained, isOver, isClosed, isBusy, isPollRequested] = [false, false, false, false, false];
   let wrapperExit: Exit | undefined;
   let end: ProcessEnd | undefined;
   let isMarked = false;
   let printedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
 
-  /** Looks now; while it does, once more afterwards. */
-  function poke(): void {
-    isPoked = true;
+  /** Polls now; if a poll is in progress, once more after it. */
+  function pollNow(): void {
+    isPollRequested = true;
     clearTimeout(timer);
-    if (!isBusy) void look();
+    if (!isBusy) void poll();
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (isOver || isClosed) return;
     isBusy = true;
-    isPoked = false;
+    isPollRequested = false;
     try {
-      // In this order: what was printed before the end is read after the end was seen.
+      // In this order: output from before the exit is read after the exit is seen.
       isDrained ||= folder.hasFile("drained");
       end ??= findEnd();
       const wasDrained = isDrained;
       await readAll();
       if (end !== undefined && (isMarked || wasDrained || isQuiet(end))) return finish(end);
     } catch {
-      // The disk does not answer, or the home is gone: looked at again.
+      // The disk fails, or the home is gone: the next poll retries.
     } finally {
       isBusy = false;
     }
-    if (isPoked) poke();
+    if (isPollRequested) pollNow();
     else schedule();
   }
 
   function schedule(): void {
     if (isOver || isClosed) return;
-    timer = setTimeout(() => void look(), end === undefined ? waitMs : AFTER_END_MS);
+    timer = setTimeout(() => void poll(), end === undefined ? waitMs : AFTER_END_MS);
     timer.unref();
-    waitMs = Math.min(waitMs * 1.5, LATEST_MS);
+    waitMs = Math.min(waitMs * 1.5, MAX_POLL_MS);
   }
 
   async function readAll(): Promise<void> {
     for (let more = await parts.read(); more !== undefined && !isClosed; more = await parts.read()) {
-      waitMs = SOONEST_MS;
+      waitMs = MIN_POLL_MS;
       printedAt = performance.now();
-      if (isMarked) continue; // of a child that was left behind
+      if (isMarked) continue; // output of a child that outlives the command
       const { text, held, isEnd } = filter(more.text);
       isMarked = isEnd;
       if (text !== "") events.onOutput(text, more.upTo - held);
@@ -108,20 +110,21 @@ export function openRunningProcess(held: RunningProcessOptions): RunningProcess 
   }
 
   function findEnd(): ProcessEnd | undefined {
-    const seenAt = performance.now();
+    const foundAt = performance.now();
     const written = folder.readExit();
-    if (written !== undefined) return { ...written, seenAt };
-    if (wrapperExit === undefined && (held.wrapperExit !== undefined || isAlive(program))) return undefined;
-    // It may have written its exit between the two looks.
+    if (written !== undefined) return { ...written, foundAt };
+    if (wrapperExit === undefined && (options.wrapperExit !== undefined || isAlive(process)))
+      return undefined;
+    // The wrapper may have written the exit between the two checks.
     const late = folder.readExit();
-    if (late !== undefined) return { ...late, seenAt };
-    // Somebody has killed the wrapper: nobody would see how its command ends.
-    void terminateProcess(program, GRACE_MS).catch(() => {});
-    return { exit: wrapperExit ?? { unknown: true }, seenAt, isKilled: true };
+    if (late !== undefined) return { ...late, foundAt };
+    // The wrapper was killed: nothing would see the exit of its command.
+    void terminateProcess(process, GRACE_MS).catch(() => {});
+    return { exit: wrapperExit ?? { unknown: true }, foundAt, isKilled: true };
   }
 
-  function isQuiet({ seenAt, isKilled = false }: ProcessEnd): boolean {
-    const ms = performance.now() - Math.max(seenAt, isKilled ? 0 : printedAt);
+  function isQuiet({ foundAt, isKilled = false }: ProcessEnd): boolean {
+    const ms = performance.now() - Math.max(foundAt, isKilled ? 0 : printedAt);
     return ms >= (isKilled ? QUIET_AFTER_KILL_MS : QUIET_MS);
   }
 
@@ -129,30 +132,30 @@ export function openRunningProcess(held: RunningProcessOptions): RunningProcess 
     isOver = true;
     const rest = parts.readRest();
     if (rest.text !== "" && !isMarked) events.onOutput(rest.text, rest.upTo);
-    // Whoever was not there when it ended knows when from the file.
-    events.onEnd(exit, held.wrapperExit === undefined ? at : undefined);
+    // After a crash of the keeper, the time of the exit comes from the file.
+    events.onEnd(exit, options.wrapperExit === undefined ? at : undefined);
   }
 
-  void held.wrapperExit?.then((exit) => {
+  void options.wrapperExit?.then((exit) => {
     wrapperExit = exit;
-    poke();
+    pollNow();
   });
-  void held.drained?.then(() => {
+  void options.drained?.then(() => {
     isDrained = true;
-    poke();
+    pollNow();
   });
   schedule();
 
   return {
-    ...program,
+    ...process,
     pty,
-    secrets: held.secrets,
-    begin: () => held.begin?.(),
+    secrets: options.secrets,
+    begin: () => options.begin?.(),
     write: (text) => input.write(text),
     endInput: () => (pty ? input.write(END_OF_INPUT) : input.end()),
     async resize(size) {
       if (!pty) throw new PostriderError("invalid_input", "The process has no terminal, so it has no size.");
-      await resizeTerminal(program.pid, size);
+      await resizeTerminal(process.pid, size);
     },
     getPosition: parts.getPosition,
     release: parts.release,
@@ -162,12 +165,12 @@ export function openRunningProcess(held: RunningProcessOptions): RunningProcess 
       input.close();
       void parts.close().catch(() => {});
       folder.remove();
-      held.disconnectRecorder?.();
+      options.disconnectRecorder?.();
     },
   };
 }
 
-/** Whoever has a terminal open may set its size; no keeper needs to hold its other end for that. */
+/** Any process that opens a terminal can set its size; the keeper need not hold the other end. */
 async function resizeTerminal(pid: number, { rows, columns }: TerminalSize): Promise<void> {
   const { stdout } = await run("ps", ["-o", "tty=", "-p", String(pid)]);
   const script = 'stty rows "$0" cols "$1" <"/dev/$2"';

@@ -10,17 +10,17 @@ import {
   sendLine,
 } from "./protocol.ts";
 
-/** Nobody is there, or whoever was there has hung up. `isSent` tells whether the request may have been heard. */
+/** No keeper listens, or it closed the connection. `isSent` says whether the keeper may have received the request. */
 export class UnansweredError extends Error {
   readonly isSent: boolean;
 
   constructor(isSent: boolean) {
-    super("nobody answers");
+    super("the process keeper does not answer");
     this.isSent = isSent;
   }
 }
 
-/** One request over a connection of its own. Throws what the keeper says, or `Unanswered`. */
+/** Sends one request over its own connection. Throws the error that the keeper reports, or `UnansweredError`. */
 export function sendKeeperRequest(path: string, request: KeeperRequest, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let isSent = false;
@@ -37,9 +37,9 @@ export function sendKeeperRequest(path: string, request: KeeperRequest, signal: 
   });
   signal.addEventListener("abort", hangUp, { once: true });
   const onLine = (line: string): void => {
-    const said = parseJsonObject(line);
-    if (isSent) finish(() => (said?.done === true ? resolve() : reject(toKeeperError(said))));
-    else if (said?.keeper !== KEEPER_PROTOCOL) finish(() => reject(createVersionError(said)));
+    const answer = parseJsonObject(line);
+    if (isSent) finish(() => (answer?.done === true ? resolve() : reject(toKeeperError(answer))));
+    else if (answer?.keeper !== KEEPER_PROTOCOL) finish(() => reject(createVersionError(answer)));
     else {
       isSent = true;
       sendLine(socket, { ...request, id: 1 });
@@ -49,33 +49,36 @@ export function sendKeeperRequest(path: string, request: KeeperRequest, signal: 
   return promise;
 }
 
-/** Refused here, with a sentence: the keeper would only hang up. */
+/** Refuses an invalid request with a sentence: the keeper would only close the connection. */
 export function checkRequest(request: KeeperRequest): void {
   const line = JSON.stringify({ ...request, id: 1 });
   if (line.length > MAX_REQUEST_LINE)
     throw new PostriderError(
       "too_large",
-      `More than ${MAX_REQUEST_LINE} characters cannot be given to a process at once.`,
+      `A request to the process keeper is limited to ${MAX_REQUEST_LINE} characters.`,
     );
   if (parseKeeperRequest(line) === undefined)
-    throw new PostriderError("invalid_input", `This cannot be asked of a process: ${request.do}.`);
+    throw new PostriderError(
+      "invalid_input",
+      `The request "${request.do}" to the process keeper is invalid.`,
+    );
 }
 
 export function createConnectionClosedError(): PostriderError {
-  return new PostriderError("closed", "The connection to the keeper of processes was closed.");
+  return new PostriderError("closed", "The connection to the process keeper was closed.");
 }
 
-function toKeeperError(said: Record<string, unknown> | undefined): PostriderError {
-  const { code = "internal", message = "The keeper of processes gave no answer that can be read." } =
-    (said?.error ?? {}) as { code?: ErrorCode; message?: string };
+function toKeeperError(answer: Record<string, unknown> | undefined): PostriderError {
+  const { code = "internal", message = "The process keeper sent an invalid answer." } = (answer?.error ??
+    {}) as { code?: ErrorCode; message?: string };
   return new PostriderError(code, message);
 }
 
-function createVersionError(said: Record<string, unknown> | undefined): PostriderError {
-  const who =
-    typeof said?.pid === "number" ? ` It is process ${said.pid}; ending it ends what it looks after.` : "";
+function createVersionError(answer: Record<string, unknown> | undefined): PostriderError {
+  const hint =
+    typeof answer?.pid === "number" ? ` Its pid is ${answer.pid}; ending it ends its processes.` : "";
   return new PostriderError(
     "in_use",
-    `The keeper of processes that runs is of another version of Postrider, and ends when its programs have.${who}`,
+    `The running process keeper belongs to another version of Postrider, and exits after its processes.${hint}`,
   );
 }

@@ -20,13 +20,13 @@ import { findShell } from "./shell.ts";
 import { RECORD_PIPES, RUN_WITH_PIPES } from "./wrapper-scripts.ts";
 
 /**
- * A program with a pipe to read from and one to print to. They are pipes of the kernel: what Node gives a child by itself
- * are sockets, which no program can open again as /dev/stdin or /dev/stderr, as many scripts do.
+ * Starts a command with pipes for input and output. They are pipes of the kernel: Node gives a child sockets, which no
+ * process can open again as /dev/stdin or /dev/stderr, as many scripts do.
  */
 export async function startWithPipes(
   root: string,
   spec: ProcessSpec,
-  seen: ProcessEvents,
+  events: ProcessEvents,
 ): Promise<RunningProcess> {
   const folder = await createProcessFolder(root, spec.id, "in", "end", "out", "secrets");
   const ends = openEnds(folder);
@@ -46,12 +46,12 @@ export async function startWithPipes(
       spec.cwd,
     ];
     child = spawn("/bin/sh", ["-c", ...scripts], {
-      cwd: folder.path, // bound to the folder itself: another start of the process makes a new one of that name
+      cwd: folder.path, // bound to the folder itself: another start of this process makes a new folder with the same name
       env: { ...spec.environment, ...buildMarkEnvironment(spec.id), TERM: "dumb" },
       stdio: [ends.read, ends.print, ends.print, ends.record, "pipe"],
-      detached: true, // a session of its own, so that what it starts ends with it
+      detached: true, // a session of its own, so that its descendants end with it
     });
-    child.on("error", () => {}); // once() tells
+    child.on("error", () => {}); // once() rejects
     child.on("exit", (code, signal) =>
       wrapper.resolve(code === null ? { signal: signal ?? "SIGKILL" } : { code }),
     );
@@ -74,7 +74,7 @@ export async function startWithPipes(
     pty: false,
     from: OUTPUT_START,
     secrets: spec.secrets,
-    events: seen,
+    events,
     wrapperExit: wrapper.promise,
     drained,
     begin,
@@ -82,7 +82,7 @@ export async function startWithPipes(
   });
 }
 
-/** What the command reads from and prints to, and what the recorder reads. In this order nobody waits for another. */
+/** The ends of the pipes for the command and for the recorder. In this order, no open blocks. */
 function openEnds(folder: ProcessFolder) {
   const opened: number[] = [];
   const open = (name: "in" | "out", flags: number): number => {

@@ -9,12 +9,12 @@ import { TERMINAL_SIZE } from "./processes.ts";
 import { type Recorder, startTerminalRecorder } from "./recorder.ts";
 import { openRunningProcess } from "./running-process.ts";
 import { findShell } from "./shell.ts";
-import { getSignalName } from "./signal-name.ts";
+import { getSignalName } from "./signals.ts";
 import { RUN_IN_TERMINAL } from "./wrapper-scripts.ts";
 
 type Terminals = Pick<typeof import("@lydell/node-pty"), "spawn">;
 
-/** `undefined` where there is no build of the library for this machine: pipes must do then. */
+/** `undefined` if the library has no build for this machine: then commands run with pipes. */
 export async function loadTerminals(): Promise<Terminals | undefined> {
   try {
     return await import("@lydell/node-pty");
@@ -23,12 +23,12 @@ export async function loadTerminals(): Promise<Terminals | undefined> {
   }
 }
 
-/** A program in a terminal of its own. The recorder reads its other end, and keeps it open when we are gone. */
+/** Starts a command in its own terminal. The recorder reads the other end, and keeps it open if the keeper crashes. */
 export async function startWithTerminal(
   terminals: Terminals,
   root: string,
   spec: ProcessSpec,
-  seen: ProcessEvents,
+  events: ProcessEvents,
 ): Promise<RunningProcess> {
   const { rows, columns: cols } = TERMINAL_SIZE;
   const folder = await createProcessFolder(root, spec.id, "in", "gate", "secrets");
@@ -44,12 +44,12 @@ export async function startWithTerminal(
       env: { ...spec.environment, ...buildMarkEnvironment(spec.id) },
     },
   );
-  // Else the library throws what goes wrong with it where nobody can catch it. Its end is told all the same.
-  internals(terminal).on("error", () => {});
-  const recording = startTerminalRecorder(folder, spec.secrets, internals(terminal).fd);
+  // Otherwise the library throws errors where nothing can catch them. It reports the exit anyway.
+  getInternals(terminal).on("error", () => {});
+  const recording = startTerminalRecorder(folder, spec.secrets, getInternals(terminal).fd);
   recording.catch(() => {}); // awaited below
   // In the same tick, before it has read a byte: from now on only the recorder holds the other end.
-  internals(terminal)._socket.destroy();
+  getInternals(terminal)._socket.destroy();
   const wrapper = new Promise<Exit>((resolve) => {
     terminal.onExit(({ exitCode, signal }) => resolve(toExit(exitCode, signal)));
   });
@@ -68,7 +68,7 @@ export async function startWithTerminal(
     pty: true,
     from: OUTPUT_START,
     secrets: spec.secrets,
-    events: seen,
+    events,
     wrapperExit: wrapper,
     drained,
     begin,
@@ -76,14 +76,14 @@ export async function startWithTerminal(
   });
 }
 
-/** What the library has on this system and does not declare. */
+/** Parts of the library that exist on this system and are not declared. */
 interface Internals {
   readonly fd: number;
   readonly _socket: { destroy(): void };
   on(event: "error", listener: () => void): void;
 }
 
-function internals(terminal: unknown): Internals {
+function getInternals(terminal: unknown): Internals {
   return terminal as Internals;
 }
 

@@ -5,8 +5,8 @@ import type { Store } from "../ports/store.ts";
 import type { ProcessEvents, RunningProcess } from "./backend.ts";
 import { createOutputWriter, type OutputWriter, type StoredOutput } from "./output-writer.ts";
 
-/** The longest that a timer can wait. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** The maximum delay of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface SuperviseOptions {
   readonly store: Store;
@@ -17,15 +17,15 @@ export interface SuperviseOptions {
   endInBackground(id: string): void;
 }
 
-/** A program whose output and end this keeper writes into its row. */
+/** A process whose output and exit this keeper writes into its row. */
 export interface SupervisedProcess {
   readonly events: ProcessEvents;
-  /** To be called at once with what `events` were given for. */
+  /** Must be called at once with the process that receives `events`. */
   attach(running: RunningProcess, before?: StoredOutput): OutputWriter;
   getRunning(): RunningProcess;
-  /** Ends it after so long. */
+  /** Ends the process after this time. */
   setTimeLimit(ms: number | undefined): void;
-  /** Its row says how it ended. */
+  /** Its row contains the exit. */
   readonly ended: Promise<void>;
   hasEnded(): boolean;
 }
@@ -38,27 +38,27 @@ export function superviseProcess({ row, endInBackground, ...options }: Supervise
   let timeout: NodeJS.Timeout | undefined;
   let isOver = false;
 
-  function present(): NonNullable<typeof attached> {
+  function requireAttached(): NonNullable<typeof attached> {
     if (attached === undefined) throw new Error(`process ${id} is not attached yet`);
     return attached;
   }
 
-  /** Files that cannot be removed now are removed by the next keeper. */
+  /** If removing the files fails, the next keeper removes them. */
   function close(running: RunningProcess): void {
     try {
       running.close();
     } catch (error) {
-      log.warn({ process: id, error }, "the files of a process cannot be removed now");
+      log.warn({ process: id, error }, `removing the files of process ${id} failed; the next keeper retries`);
     }
   }
 
   return {
     events: {
-      onOutput: (text, upTo) => present().writer.write(text, upTo),
+      onOutput: (text, upTo) => requireAttached().writer.write(text, upTo),
       onEnd(exit, at) {
         clearTimeout(timeout);
         isOver = true;
-        const { running, writer } = present();
+        const { running, writer } = requireAttached();
         void writer.end(exit, at).then(() => {
           close(running);
           ended.resolve();
@@ -75,21 +75,21 @@ export function superviseProcess({ row, endInBackground, ...options }: Supervise
         getPosition: running.getPosition,
         release: running.release,
         onRefused(why) {
-          log.warn({ process: id, why: why.reason }, "a process has no row any more, so it is ended");
+          log.warn({ process: id, why: why.reason }, `process ${id} has no row any more; ending it`);
           endInBackground(id);
         },
       });
       attached = { running, writer };
       return writer;
     },
-    getRunning: () => present().running,
+    getRunning: () => requireAttached().running,
     setTimeLimit(ms) {
       if (ms === undefined || isOver) return;
       const end = (): void => {
-        log.info({ process: id, timeoutMs: row.timeoutMs }, "a process reached its time-out and is ended");
+        log.info({ process: id, timeoutMs: row.timeoutMs }, `process ${id} reached its time-out; ending it`);
         endInBackground(id);
       };
-      timeout = setTimeout(end, Math.min(ms, LONGEST_TIMER));
+      timeout = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
     },
     ended: ended.promise,
     hasEnded: () => isOver,

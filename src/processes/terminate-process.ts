@@ -1,39 +1,39 @@
-import { setTimeout as after } from "node:timers/promises";
 import { PostriderError } from "../core/errors.ts";
+import { pause } from "../system/pause.ts";
 import type { ManagedProcess } from "./backend.ts";
 import { findProcessTree, type SystemProcess } from "./process-tree.ts";
 
-const LOOK_MS = 25;
-/** The wrapper shell writes how its command ended, so it is killed only when it does not end after it. */
+const POLL_MS = 25;
+/** The wrapper shell writes the exit of its command, so it is killed only if it does not exit after the command. */
 const WRAPPER_MS = 1000;
-/** After it was made to end: longer takes only who waits for a disk that does not answer. */
-const MADE_TO_END_MS = 5000;
+/** The wait after SIGKILL: only a process that waits for a disk takes longer. */
+const KILL_WAIT_MS = 5000;
 
 /**
- * Ends a process and everything that it has started: SIGTERM, and SIGKILL after the grace, until a look at all processes
- * of the machine finds nobody any more. Throws with the pids when somebody is still there.
+ * Ends a process and all its descendants: SIGTERM, and SIGKILL after the grace period, until the process list of the
+ * machine contains none of them. Throws with the pids if some remain.
  */
-export async function terminateProcess(program: ManagedProcess, graceMs: number): Promise<void> {
-  const began = performance.now();
-  const asked = new Set<number>();
+export async function terminateProcess(root: ManagedProcess, graceMs: number): Promise<void> {
+  const start = performance.now();
+  const signalled = new Set<number>();
   for (let isFirst = true; ; isFirst = false) {
-    const members = findProcessTree(program);
+    const members = findProcessTree(root);
     if (members.length === 0) return;
-    const ms = performance.now() - began;
-    if (ms > graceMs + MADE_TO_END_MS) throw createStillRunningError(members);
-    // Once: what a command runs to clean up is left alone. The command itself may only just have been started.
-    const isToAsk = ({ pid, parent }: SystemProcess): boolean =>
-      isFirst || (parent === program.pid && !asked.has(pid));
-    for (const member of members.filter(isToAsk)) {
-      asked.add(member.pid);
+    const ms = performance.now() - start;
+    if (ms > graceMs + KILL_WAIT_MS) throw createStillRunningError(members);
+    // Once: cleanup commands may run. The command itself may have started only now.
+    const needsTerm = ({ pid, parent }: SystemProcess): boolean =>
+      isFirst || (parent === root.pid && !signalled.has(pid));
+    for (const member of members.filter(needsTerm)) {
+      signalled.add(member.pid);
       sendSignal(member.pid, "SIGTERM");
     }
     if (ms >= graceMs && !isFirst) {
-      const others = members.filter(({ pid }) => pid !== program.pid);
+      const others = members.filter(({ pid }) => pid !== root.pid);
       for (const { pid } of others) sendSignal(pid, "SIGKILL");
-      if (others.length === 0 && ms >= graceMs + WRAPPER_MS) sendSignal(program.pid, "SIGKILL");
+      if (others.length === 0 && ms >= graceMs + WRAPPER_MS) sendSignal(root.pid, "SIGKILL");
     }
-    await after(LOOK_MS);
+    await pause(POLL_MS);
   }
 }
 
@@ -41,7 +41,7 @@ function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone in between, or not ours to end; the next look tells.
+    // It has exited, or belongs to another user; the next check shows it.
   }
 }
 

@@ -1,28 +1,28 @@
 import { connect } from "node:net";
 
 /**
- * Stays connected, and says nothing: false at once when nobody is there, true when whoever was there is gone, or when the
- * signal aborts. It keeps no program from ending.
+ * Stays connected without a request: resolves with false at once if no keeper listens, and with true when the keeper is
+ * gone or the signal aborts. It does not keep this process alive.
  */
 export function waitUntilKeeperGone(path: string, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    let isThere = false;
+    let isConnected = false;
     const socket = connect(path);
-    // At once: whoever ends has nothing else that would keep it until the socket has closed.
+    // At once: after an abort, nothing else keeps this process alive until the socket has closed.
     const hangUp = (): void => {
       socket.destroy();
-      resolve(isThere);
+      resolve(isConnected);
     };
     signal.addEventListener("abort", hangUp, { once: true });
     socket.unref();
-    socket.resume(); // its greeting
+    socket.resume(); // the greeting
     socket.on("connect", () => {
-      isThere = true;
+      isConnected = true;
     });
-    socket.on("error", () => {}); // which closes it
+    socket.on("error", () => {}); // "close" follows
     socket.on("close", () => {
       signal.removeEventListener("abort", hangUp);
-      resolve(isThere);
+      resolve(isConnected);
     });
     if (signal.aborted) hangUp();
   });

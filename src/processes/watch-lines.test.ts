@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLineWatch } from "./watch-lines.ts";
 
-describe("lines that hold a pattern", () => {
-  it("are found however what is printed is cut, each once", () => {
+describe("lines that contain a pattern", () => {
+  it("are found once each, however the output is cut", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(60), { maxLength: 12 }), (cuts) => {
         const text = "a ERROR b ERROR\nnothing\n\x1b[31mER\x1b[0mROR in colour\r\nready\nrea dy\n";
@@ -15,7 +15,7 @@ describe("lines that hold a pattern", () => {
     );
   });
 
-  it("are found in a line without an end, when nothing more comes, and in one that is very long", () => {
+  it("are found in an incomplete line when no more output comes, and in a very long line", () => {
     const watch = createLineWatch(["Password:"]);
     expect(watch.take("Pass", 0)).toEqual([]);
     expect(watch.take("word: ", 0)).toEqual([]);
@@ -29,7 +29,7 @@ describe("lines that hold a pattern", () => {
     expect(line.length).toBe(500);
   });
 
-  it("are told of eight times in ten seconds; of the rest, how many there were", () => {
+  it("are reported eight times in ten seconds; the rest is counted", () => {
     const watch = createLineWatch(["E"]);
     const first = watch.take("E\n".repeat(20), 1000);
     expect(first).toEqual(Array.from({ length: 8 }, () => "E"));
@@ -38,16 +38,16 @@ describe("lines that hold a pattern", () => {
     expect(watch.take("E\n", 12_000)).toEqual(["E"]);
   });
 
-  it("are not looked for any more after 45 seconds of too many, which is told", () => {
+  it("are no longer searched after 45 seconds of too many, and a line says so", () => {
     const watch = createLineWatch(["E"]);
-    const told: string[] = [];
-    for (let now = 0; now <= 60_000; now += 500) told.push(...watch.take("E\n".repeat(10), now));
-    expect(told.at(-1)).toMatch(/not looked for any more/);
-    expect(told.filter((line) => line.includes("not looked for")).length).toBe(1);
+    const reported: string[] = [];
+    for (let now = 0; now <= 60_000; now += 500) reported.push(...watch.take("E\n".repeat(10), now));
+    expect(reported.at(-1)).toMatch(/no longer searched/);
+    expect(reported.filter((line) => line.includes("no longer searched")).length).toBe(1);
     expect(watch.take("E\n", 999_000)).toEqual([]);
   });
 
-  it("are looked for still when there were quiet times between", () => {
+  it("are still searched if there were quiet times between", () => {
     const watch = createLineWatch(["E"]);
     for (let now = 0; now <= 300_000; now += 30_000) {
       expect(watch.take("E\n".repeat(100), now)).toContain("E");

@@ -1,86 +1,87 @@
 import { pluralize } from "../core/pluralize.ts";
-import { stripTerminalCodes } from "../core/terminal-codes.ts";
+import { stripTerminalCodes } from "../core/printable.ts";
 
-/** So many lines are told of in a while; more are only counted. */
-const MOST_IN_A_WINDOW = 8;
+/** The maximum number of lines reported in one window; more are only counted. */
+const MAX_IN_WINDOW = 8;
 const WINDOW_MS = 10_000;
-/** A program that goes on like this is not what its patterns were meant for. */
+/** The patterns do not fit a process that matches all the time for this long. */
 const OVERLOAD_MS = 45_000;
-/** A line without an end is looked at in parts. */
-const LONGEST_LINE = 4096;
+/** A longer line without a newline is searched in parts. */
+const MAX_LINE = 4096;
 const MAX_REPORTED_LINE = 500;
 
-/** Finds the lines that hold a pattern in what a program prints. */
+/** Finds the lines that contain a pattern in the output of a process. */
 export interface LineWatch {
-  /** The lines that are found with this, and now and then a line that says how many more there were. */
+  /** The matched lines, and sometimes a line with the number of further matches. */
   take(text: string, now: number): readonly string[];
-  /** Nothing has come for a while: a line that waits for an answer has no end. */
+  /** No output for a while: searches the incomplete line, which may be a prompt. */
   idle(now: number): readonly string[];
 }
 
 export function createLineWatch(patterns: readonly string[]): LineWatch {
-  const wanted = patterns.filter((pattern) => pattern !== "");
-  const overlap = Math.max(0, ...wanted.map((pattern) => pattern.length - 1));
+  const searched = patterns.filter((pattern) => pattern !== "");
+  const overlap = Math.max(0, ...searched.map((pattern) => pattern.length - 1));
   let partial = "";
   let isFound = false;
   let window = { began: Number.NEGATIVE_INFINITY, count: 0 };
   let overloadedSince: number | undefined;
-  let isOff = wanted.length === 0;
+  let isOff = searched.length === 0;
 
-  function look(text: string, now: number, told: string[]): void {
+  function searchLine(text: string, now: number, reported: string[]): void {
     if (isFound || isOff) return;
     const line = stripTerminalCodes(text).replaceAll("\r", "");
-    const at = wanted.map((pattern) => line.indexOf(pattern)).find((index) => index >= 0);
+    const at = searched.map((pattern) => line.indexOf(pattern)).find((index) => index >= 0);
     if (at === undefined) return;
     isFound = true;
-    if (window.count < MOST_IN_A_WINDOW) told.push(cutAroundMatch(line, at));
+    if (window.count < MAX_IN_WINDOW) reported.push(cutAroundMatch(line, at));
     else {
       overloadedSince ??= now;
       isOff = now - overloadedSince >= OVERLOAD_MS;
-      if (isOff) told.push("(The patterns are found all the time, so they are not looked for any more.)");
+      if (isOff) reported.push("(The patterns match all the time, so the output is no longer searched.)");
     }
     window.count += 1;
   }
 
-  function nextWindow(now: number, told: string[]): void {
+  function nextWindow(now: number, reported: string[]): void {
     if (now - window.began < WINDOW_MS) return;
-    const more = window.count - MOST_IN_A_WINDOW;
-    if (more > 0) told.push(`(and ${pluralize(more, "more line", "more lines")} with one of the patterns)`);
-    // One quiet window, and it is no overload.
+    const more = window.count - MAX_IN_WINDOW;
+    if (more > 0)
+      reported.push(`(and ${pluralize(more, "more line", "more lines")} with one of the patterns)`);
+    // One quiet window ends the overload.
     if (more <= 0 || now - window.began >= 2 * WINDOW_MS) overloadedSince = undefined;
     window = { began: now, count: 0 };
   }
 
   function take(text: string, now: number): readonly string[] {
     if (isOff) return [];
-    const told: string[] = [];
-    nextWindow(now, told);
+    const reported: string[] = [];
+    nextWindow(now, reported);
     const lines = (partial + text).split("\n");
     partial = lines.pop() ?? "";
     for (const line of lines) {
-      look(line, now, told);
+      searchLine(line, now, reported);
       isFound = false;
     }
-    if (partial.length > LONGEST_LINE) {
-      look(partial, now, told);
+    if (partial.length > MAX_LINE) {
+      searchLine(partial, now, reported);
       partial = partial.slice(partial.length - overlap);
     }
-    return told;
+    return reported;
   }
 
   return {
     take,
     idle(now) {
       if (isOff) return [];
-      const told: string[] = [];
-      nextWindow(now, told);
-      look(partial, now, told);
-      return told;
+      const reported: string[] = [];
+      nextWindow(now, reported);
+      searchLine(partial, now, reported);
+      return reported;
     },
   };
 }
 
-/** The part of a line that holds what was found. */
+/** The part of a long line that contains the match. */
 function cutAroundMatch(line: string, at: number): string {
   if (line.length <= MAX_REPORTED_LINE) return line.trim();
   const from = Math.max(0, Math.min(at - 100, line.length - MAX_REPORTED_LINE));

@@ -1,19 +1,22 @@
 import type { Store } from "../ports/store.ts";
 
-/** A process that dies changes nothing in the store, so whoever waits behind one looks again by itself. */
+/** A process that crashes changes nothing in the store, so a caller that waits for it must also poll. */
 const POLL_MS = 500;
 
-/** Listens from now on, so that what changes during a look is not slept through. Nobody waits longer than the signal. */
+/**
+ * Starts to listen at once, so that a change during the caller's next read is not missed. `happened` resolves on a change,
+ * after `pollMs`, or when the signal aborts.
+ */
 export function awaitChange(
   store: Store,
   signal: AbortSignal,
-  lookAgainMs: number = POLL_MS,
+  pollMs: number = POLL_MS,
 ): { readonly happened: Promise<void>; forget(): void } {
   let forget = (): void => {};
   const happened = new Promise<void>((resolve) => {
     const listener = (): void => resolve();
     const unlisten = store.onChange(listener);
-    const timer = setTimeout(listener, Math.max(0, lookAgainMs));
+    const timer = setTimeout(listener, Math.max(0, pollMs));
     signal.addEventListener("abort", listener);
     forget = () => {
       unlisten();

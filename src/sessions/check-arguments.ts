@@ -4,18 +4,18 @@ import { SESSION_KINDS } from "../core/session.ts";
 import { USAGE_PURPOSES } from "../core/usage.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** Throws a sentence that names the field unless the value is of the right kind. */
+/** Throws an error with the name of the field unless the value is valid. */
 type Check = (value: unknown, field: string) => void;
 
 /**
- * The same methods, each argument checked once before anything happens: a program without types gets a sentence,
- * not a stack trace from the depths, and a wrong `who` never becomes someone.
+ * Wraps the methods and checks every argument first, for callers without types: they get a clear error, and an invalid `who`
+ * never gets access.
  */
 export function checkArguments(sessions: Sessions): Sessions {
-  const face: Record<string, unknown> = {};
+  const checked: Record<string, unknown> = {};
   for (const [name, method] of Object.entries(sessions)) {
     const checks = Object.entries(CALLS[name as keyof Sessions]);
-    face[name] = (...args: unknown[]): unknown => {
+    checked[name] = (...args: unknown[]): unknown => {
       try {
         for (const [index, [field, check]] of checks.entries()) check(args[index], field);
       } catch (error) {
@@ -24,10 +24,10 @@ export function checkArguments(sessions: Sessions): Sessions {
       return (method as (...args: unknown[]) => unknown)(...args);
     };
   }
-  return face as unknown as Sessions;
+  return checked as unknown as Sessions;
 }
 
-/** Whoever iterates meets the error, as whoever awaits meets it elsewhere. */
+/** `follow` returns an iterable, so its error appears on the first iteration. */
 // biome-ignore lint/correctness/useYield: it ends before its first value
 async function* failIteration(error: unknown): AsyncGenerator<never> {
   throw error;
@@ -41,7 +41,7 @@ const count = kindOf(
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 );
 const number = kindOf("a number", (value) => Number.isFinite(value));
-/** Half a surrogate pair cannot be stored, so two such names would become one. */
+/** Lone surrogates cannot be stored: two different names would become equal. */
 const name = kindOf(
   "a text that is not empty and is valid Unicode",
   (value) => typeof value === "string" && value !== "" && value.isWellFormed(),
@@ -50,23 +50,31 @@ const kind = oneOf(...SESSION_KINDS);
 const json = kindOf("an object of plain JSON data", (value) => isObject(value) && isJson(value));
 const person = all({ person: name }, ["person"]);
 const asker: Check = (value, field) => {
-  // `everyone: false` must not open every door.
+  // `everyone: false` must not grant full access.
   if (isObject(value) && "everyone" in value) all({ everyone: oneOf(true) }, ["everyone"])(value, field);
   else all({ person: name, chat: name }, ["person"])(value, field);
 };
-/** Checked where it is taken apart, with the names of its own fields. */
+/** The called method checks these fields itself. */
 const later: Check = () => {};
 
 const one = { who: asker, id: text };
 const titled = { ...one, title: text };
-const made = { kind, title: text, cwd: text, model: text, provider: text, baseUrl: text, config: json };
-const wanted = { id: text, ...made };
+const createFields = {
+  id: text,
+  kind,
+  title: text,
+  cwd: text,
+  model: text,
+  provider: text,
+  baseUrl: text,
+  config: json,
+};
 
-/** The arguments of each method, in their order; an option that is absent is right everywhere. */
+/** The arguments of each method in order. An absent option is always valid. */
 const CALLS: Readonly<Record<keyof Sessions, Readonly<Record<string, Check>>>> = {
   open: { from: later, options: maybe(all({ fresh: flag, kind, person: name, policy: all({}) })) },
   markShown: { conversation: count, shown: all({ note: flag, notice: flag }) },
-  create: { who: person, options: maybe(all(wanted)) },
+  create: { who: person, options: maybe(all(createFields)) },
   append: { ...one, messages: later },
   history: { ...one, range: maybe(all({ offset: count, limit: count })) },
   shownLength: one,
@@ -80,7 +88,7 @@ const CALLS: Readonly<Record<keyof Sessions, Readonly<Record<string, Check>>>> =
   compress: { ...one, summary: text, options: maybe(all({ keepLast: count })) },
   versions: one,
   restore: { ...one, version: count },
-  fork: { ...one, options: maybe(all({ ...wanted, keep: count })) },
+  fork: { ...one, options: maybe(all({ ...createFields, keep: count })) },
   recordUsage: { ...one, usage: all({}), options: maybe(all({ purpose: oneOf(...USAGE_PURPOSES) })) },
   usageEntries: one,
   reset: { who: asker, conversation: count },
@@ -190,14 +198,14 @@ function listOf(check: Check): Check {
   };
 }
 
-/** An object with these fields; only the required ones may not be absent. Others are nobody's business. */
+/** An object with these fields. Only required fields must be present; unknown fields are ignored. */
 function all(fields: Readonly<Record<string, Check>>, required: readonly string[] = []): Check {
   const object = kindOf("an object", isObject);
   return (value, field) => {
     object(value, field);
-    const given = value as Readonly<Record<string, unknown>>;
+    const values = value as Readonly<Record<string, unknown>>;
     for (const [key, check] of Object.entries(fields)) {
-      if (given[key] !== undefined || required.includes(key)) check(given[key], `${field}.${key}`);
+      if (values[key] !== undefined || required.includes(key)) check(values[key], `${field}.${key}`);
     }
   };
 }

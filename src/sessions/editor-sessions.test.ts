@@ -12,7 +12,7 @@ const who = { person: OWNER };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const unknown = "00000000-0000-4000-8000-999999999999";
 
-/** The agent of these tests: it remembers what it was made from. */
+/** The agent of these tests: it keeps the values that it was made from. */
 interface Agent {
   readonly model: string;
   readonly provider: string;
@@ -40,8 +40,8 @@ const user = (text: string): MessageInput => ({ role: "user", text });
 const assistant = (text: string): MessageInput => ({ role: "assistant", text });
 const texts = (messages: readonly Message[] | undefined): string[] => (messages ?? []).map(getText);
 
-describe("an editor's session", () => {
-  it("has a UUID of its own, a folder and an agent", async () => {
+describe("an editor session", () => {
+  it("has its own UUID, a folder and an agent", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const one = await sessions.create({ cwd: "/a" });
@@ -58,7 +58,7 @@ describe("an editor's session", () => {
     expect(await home.sessions.get(who, one.id)).toMatchObject({ kind: "editor", cwd: "/a", owner: OWNER });
   });
 
-  it("is stored in the sessions that were given, whatever home the environment names", async () => {
+  it("is stored in the sessions of the options, not in the home of the environment", async () => {
     const [home, other] = [await openHome(), await openHome()];
     vi.stubEnv("POSTRIDER_HOME", dirname(other.file));
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -67,14 +67,14 @@ describe("an editor's session", () => {
     expect((await other.sessions.list(who)).items).toEqual([]);
   });
 
-  it("is the same object as long as the program runs", async () => {
+  it("is the same object while the process runs", async () => {
     const sessions = editor(await openHome());
     const made = await sessions.create({ cwd: "/a" });
     expect(await sessions.get(made.id)).toBe(made);
     expect(await sessions.get(made.id)).toBe(made);
   });
 
-  it("is not found under an id that is unknown, only begins so, or is a chat's", async () => {
+  it("is not found by an unknown id, a prefix, or the id of a chat session", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const one = await sessions.create({ cwd: "/a" });
@@ -92,7 +92,7 @@ describe("an editor's session", () => {
     expect(await home.sessions.history(who, chat.id)).toEqual([]);
   });
 
-  it("is restored after a restart: agent, folder, and every message as it was", async () => {
+  it("is restored after a restart: agent, folder, and every message", async () => {
     const home = await openHome();
     const before = editor(home);
     const { id } = await before.create({ cwd: "/a", model: "m", config: { temperature: 1 } });
@@ -135,7 +135,7 @@ describe("an editor's session", () => {
     expect((await sessions.create({ cwd: "/a" })).agent).toMatchObject(changed);
   });
 
-  it("is found by what was said in it", async () => {
+  it("is found by a search for its text", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const { id } = await sessions.create({ cwd: "/a" });
@@ -152,8 +152,8 @@ describe("an editor's session", () => {
   });
 });
 
-describe("its agent", () => {
-  it("is made once, however many ask at once", async () => {
+describe("the agent of an editor session", () => {
+  it("is made once for concurrent requests", async () => {
     const home = await openHome();
     const { id } = await editor(home).create({ cwd: "/a" });
     let made = 0;
@@ -194,7 +194,7 @@ describe("its agent", () => {
     expect(await sessions.get(made.id)).toBe(mended);
   });
 
-  it("is the last one asked for when the model changes while another is being made", async () => {
+  it("is the last one requested when the model changes while another is being made", async () => {
     const home = await openHome();
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const ready = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -220,8 +220,8 @@ describe("its agent", () => {
   });
 });
 
-describe("a fork", () => {
-  it("is an independent copy that knows its parent", async () => {
+describe("a fork of an editor session", () => {
+  it("is an independent copy with its parent", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const { id } = await sessions.create({ cwd: "/a", model: "m", config: { temperature: 1 } });
@@ -243,18 +243,18 @@ describe("a fork", () => {
     expect(texts(await sessions.history(forkId))).toEqual(["one", "two", "three"]);
   });
 
-  it("of an unknown session is none", async () => {
+  it("of an unknown session is undefined", async () => {
     expect(await editor(await openHome()).fork(unknown)).toBeUndefined();
   });
 
-  it("stays in the same folder when no other is named", async () => {
+  it("stays in the same folder unless another is named", async () => {
     const sessions = editor(await openHome());
     const { id } = await sessions.create({ cwd: "/a" });
     expect((await sessions.fork(id))?.cwd).toBe("/a");
   });
 });
 
-/** The library with every call counted by its name. */
+/** The library, with the number of calls by name. */
 function counted(sessions: Sessions): { sessions: Sessions; calls: Map<string, number> } {
   const calls = new Map<string, number>();
   const wrapped = new Proxy(sessions, {
@@ -267,7 +267,7 @@ function counted(sessions: Sessions): { sessions: Sessions; calls: Map<string, n
 }
 
 describe("a save point", () => {
-  it("adds what is new and touches nothing that was there", async () => {
+  it("adds new messages and does not change stored ones", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const { id } = await sessions.create({ cwd: "/a" });
@@ -288,12 +288,12 @@ describe("a save point", () => {
     expect(await home.sessions.versions(who, id)).toEqual([]);
   });
 
-  it("reads nothing again while nobody else writes, however long the conversation is", async () => {
+  it("reads no messages while nobody else writes, however long the conversation is", async () => {
     const home = await openHome();
     const { sessions: library, calls } = counted(home.sessions);
     const sessions = editor({ ...home, sessions: library });
     const same = (conversation: MessageInput[]) => conversation;
-    // An agent that makes its messages anew for each save point fares no worse.
+    // The same if the agent creates new message objects for each save.
     for (const given of [same, structuredClone<MessageInput[]>]) {
       calls.clear();
       const { id } = await sessions.create({ cwd: "/a" });
@@ -309,7 +309,7 @@ describe("a save point", () => {
     }
   });
 
-  it("takes messages made of parts", async () => {
+  it("accepts messages made of parts", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const { id } = await sessions.create({ cwd: "/a" });
@@ -337,7 +337,7 @@ describe("a save point", () => {
     expect(await later.sessions.get(who, id)).toMatchObject({ messageCount: 3 });
   });
 
-  it("shows the new course where the conversation parted from the stored one, and keeps the old rows", async () => {
+  it("shows the new messages from the first difference on, and keeps the old rows", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const { id } = await sessions.create({ cwd: "/a" });
@@ -375,7 +375,7 @@ describe("a save point", () => {
     expect(texts(await home.sessions.messages(who, id)).slice(0, 3)).toEqual(["one", "two", "three"]);
   });
 
-  it("notices that the newest message has grown since the last save", async () => {
+  it("detects that the newest message has grown since the last save", async () => {
     const sessions = editor(await openHome());
     const { id } = await sessions.create({ cwd: "/a" });
     const answer = { role: "assistant" as const, text: "to be" };
@@ -386,7 +386,7 @@ describe("a save point", () => {
     expect(texts(await sessions.history(id))).toEqual(["say", "to be or not to be"]);
   });
 
-  it("notices what others did to the session since the last save", async () => {
+  it("detects changes of other processes since the last save", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const { id } = await sessions.create({ cwd: "/a" });
@@ -406,7 +406,7 @@ describe("a save point", () => {
     }
   });
 
-  it("mends what another writer put in between while it saved", async () => {
+  it("corrects a message that another process added during a save", async () => {
     const home = await openHome();
     let intrude = false;
     const raced = new Proxy(home.sessions, {
@@ -430,7 +430,7 @@ describe("a save point", () => {
     expect(texts(await sessions.history(id))).toEqual(["one", "two", "three"]);
   });
 
-  it("keeps the order when several are asked for at once", async () => {
+  it("keeps the order of concurrent saves", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const { id } = await sessions.create({ cwd: "/a" });
@@ -467,8 +467,8 @@ describe("a save point", () => {
   });
 });
 
-describe("folder and model", () => {
-  it("can be changed, and stay so after a restart", async () => {
+describe("the folder and model of an editor session", () => {
+  it("can be changed, also across a restart", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const made = await sessions.create({ cwd: "/a", model: "m", provider: "p" });
@@ -483,7 +483,7 @@ describe("folder and model", () => {
     expect(await after.get(made.id)).toMatchObject({ cwd: "/b", model: "m3", agent: { provider: "p3" } });
   });
 
-  it("can be changed in a session that this process does not hold yet", async () => {
+  it("can be changed in a session that is not open in this process", async () => {
     const home = await openHome();
     const { id } = await editor(home).create({ cwd: "/a" });
     const after = editor(await home.restart());
@@ -491,8 +491,8 @@ describe("folder and model", () => {
   });
 });
 
-describe("the list of an editor's sessions", () => {
-  it("has each one's folder, model, title and length, newest first, and no chats", async () => {
+describe("the list of editor sessions", () => {
+  it("has folder, model, title and length of each, newest first, and no chats", async () => {
     const home = await openHome();
     const sessions = editor(home);
     const one = await sessions.create({ cwd: "/a", model: "m" });
@@ -510,7 +510,7 @@ describe("the list of an editor's sessions", () => {
     ]);
   });
 
-  it("comes in pages, and for one folder", async () => {
+  it("has pages, and a filter for one folder", async () => {
     const sessions = editor(await openHome());
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.unshift((await sessions.create({ cwd: i % 2 === 0 ? "/a" : "/b" })).id);
@@ -527,8 +527,8 @@ describe("the list of an editor's sessions", () => {
   });
 });
 
-describe("removing", () => {
-  it("is true once", async () => {
+describe("removing an editor session", () => {
+  it("returns true once", async () => {
     const sessions = editor(await openHome());
     const { id } = await sessions.create({ cwd: "/a" });
     expect(await sessions.remove(id)).toBe(true);
@@ -537,7 +537,7 @@ describe("removing", () => {
     await expect(sessions.save(id, [user("x")])).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("all of one's own leaves another editor's and every chat", async () => {
+  it("by cleanup keeps sessions of other editors and chats", async () => {
     const home = await openHome();
     const mine = editor(home);
     const theirs = editor(home);
@@ -554,8 +554,8 @@ describe("removing", () => {
   });
 });
 
-describe("an editor's session made elsewhere", () => {
-  it("is in the current folder when it has none", async () => {
+describe("an editor session without a folder", () => {
+  it("is in the current folder", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who, { kind: "editor" });
     expect(await editor(home).get(id)).toMatchObject({ cwd: "." });

@@ -1,21 +1,21 @@
 import { PostriderError } from "../core/errors.ts";
-import { uuidFrom } from "../core/ids.ts";
 import type { Page } from "../core/listing.ts";
 import type { Message } from "../core/message.ts";
 import { OWNER, type PersonId } from "../core/owner.ts";
-import type { Session, SessionChange } from "../core/session.ts";
+import type { Session } from "../core/session.ts";
 import type { Clock } from "../ports/clock.ts";
 import { systemClock } from "../system/system-clock.ts";
 import type { MessageInput } from "./message-input.ts";
 import { savePoints } from "./save-points.ts";
 import type { Sessions } from "./sessions.ts";
+import { type EditorCreate, storedEditorSessions } from "./stored-editor-sessions.ts";
 
-/** An editor's session as this process holds it. */
+/** An editor session that is open in this process. */
 export interface EditorSession<Agent> {
   readonly id: string;
   readonly cwd: string;
   readonly model?: string;
-  /** Absent when it could not be made; the session is whole all the same, and `get` tries again. */
+  /** Absent if `makeAgent` failed. The session is not affected, and the next `get` tries again. */
   readonly agent?: Agent;
   readonly agentError?: PostriderError;
 }
@@ -32,27 +32,27 @@ export interface EditorListed {
 
 export interface EditorOptions<Agent> {
   readonly sessions: Sessions;
-  /** Makes the agent of a session, at first or after a restart. It may fail: nothing of the session is lost. */
+  /** Makes the agent of a new or restored session. If it fails, the session is not affected. */
   readonly makeAgent: (session: Session) => Promise<Agent> | Agent;
   readonly person?: PersonId;
   readonly clock?: Clock;
 }
 
-/** Sessions as an editor uses them: addressed by UUID, each with a folder and an agent, never reset. */
+/** Sessions of an editor: each has a UUID, a folder and an agent, and never resets. */
 export interface EditorSessions<Agent> {
   create(options: EditorCreate): Promise<EditorSession<Agent>>;
-  /** The same object while this process has it; after a restart it is restored. Other kinds of sessions: `undefined`. */
+  /** The same object while it is open; restored after a restart. `undefined` for other kinds of sessions. */
   get(id: string): Promise<EditorSession<Agent> | undefined>;
   history(id: string): Promise<readonly Message[] | undefined>;
   /**
-   * A save point: the whole conversation as the agent has it now. What is stored already is not written again,
-   * nor read again while nobody else has written; where the two part ways, the new course is shown and the old
-   * one kept. One commit, whatever the length. Messages are values: to change an earlier one, give another object.
+   * Stores the whole conversation of the agent in one commit. Writes only new messages, and reads stored ones only if another
+   * process wrote. If the two differ, the session shows the new messages and keeps the old ones. Messages are values: to
+   * change an earlier one, pass another object.
    */
   save(id: string, conversation: readonly MessageInput[]): Promise<void>;
   fork(id: string, options?: Partial<EditorCreate>): Promise<EditorSession<Agent> | undefined>;
   updateCwd(id: string, cwd: string): Promise<EditorSession<Agent> | undefined>;
-  /** Another model for this session: a new agent is made. */
+  /** Changes the model and makes a new agent. */
   updateModel(id: string, model: string, provider?: string): Promise<EditorSession<Agent> | undefined>;
   list(query?: {
     readonly cwd?: string;
@@ -61,123 +61,105 @@ export interface EditorSessions<Agent> {
   }): Promise<Page<EditorListed>>;
   /** True when there was one. */
   remove(id: string): Promise<boolean>;
-  /** Removes the sessions that were made through this object, and no others. Returns how many. */
+  /** Removes only the sessions that were created through this object. Returns how many. */
   cleanup(): Promise<number>;
 }
 
-export interface EditorCreate {
-  readonly cwd: string;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly baseUrl?: string;
-  /** Whatever the agent needs to be made the same again, even when defaults have changed. */
-  readonly config?: Readonly<Record<string, unknown>>;
-}
-
+/**
+ * For a program that keeps an agent per session and the conversation in its own memory. `postrider acp` shares only the
+ * stored half: its turns write each message ahead, so it needs neither agents per session nor save points.
+ */
 export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSessions<Agent> {
   const { sessions, makeAgent, person = OWNER, clock = systemClock } = options;
   const who = { person };
-  const held = new Map<string, EditorSession<Agent>>();
-  const making = new Map<string, Promise<EditorSession<Agent>>>();
-  const made = new Set<string>();
+  const stored = storedEditorSessions({ sessions, person, clock });
   const points = savePoints(sessions, who);
-  const newId = (): string => uuidFrom(clock.random(16));
+  const open = new Map<string, EditorSession<Agent>>();
+  const opening = new Map<string, Promise<EditorSession<Agent>>>();
+  const created = new Set<string>();
 
-  /** The stored session, if it is an editor's. */
-  async function stored(id: string): Promise<Session | undefined> {
-    const found = await sessions.get(who, id);
-    return found?.kind === "editor" ? found : undefined;
-  }
-
-  /** Holds the session with an agent made for it. Of several made at once for one session, the last is kept. */
-  function hold(session: Session): Promise<EditorSession<Agent>> {
+  /** Makes the agent of the session. When several are made at once for one session, the last one stays. */
+  function openSession(session: Session): Promise<EditorSession<Agent>> {
     const { id } = session;
-    const made = buildAgent(session, makeAgent).then((editor) => {
-      if (making.get(id) === made) {
-        making.delete(id);
-        held.set(id, editor);
+    const making = buildAgent(session, makeAgent).then((editor) => {
+      if (opening.get(id) === making) {
+        opening.delete(id);
+        open.set(id, editor);
       }
       return editor;
     });
-    making.set(id, made);
-    return made;
+    opening.set(id, making);
+    return making;
   }
 
-  async function changed(id: string, change: SessionChange): Promise<Session | undefined> {
-    return (await stored(id)) === undefined ? undefined : sessions.change(who, id, change);
+  function openCreated(session: Session): Promise<EditorSession<Agent>> {
+    created.add(session.id);
+    return openSession(session);
   }
 
-  const face: EditorSessions<Agent> = {
-    async create(wanted) {
-      const session = await sessions.create(who, { ...wanted, id: newId(), kind: "editor" });
-      made.add(session.id);
-      return hold(session);
-    },
+  async function toListed(session: Session): Promise<EditorListed> {
+    return {
+      id: session.id,
+      handle: session.handle,
+      cwd: session.cwd ?? ".",
+      ...(session.usage.model !== undefined && { model: session.usage.model }),
+      ...(session.title !== undefined && { title: session.title }),
+      historyLength: (await sessions.shownLength(who, session.id)) ?? 0,
+      updatedAt: session.lastAt,
+    };
+  }
+
+  const editor: EditorSessions<Agent> = {
+    create: async (create) => openCreated(await stored.create(create)),
     async get(id) {
-      const here = held.get(id);
-      if (here !== undefined && here.agentError === undefined) return making.get(id) ?? here;
-      const session = making.has(id) ? undefined : await stored(id);
-      return making.get(id) ?? (session && hold(session));
+      const here = open.get(id);
+      if (here !== undefined && here.agentError === undefined) return opening.get(id) ?? here;
+      const session = opening.has(id) ? undefined : await stored.find(id);
+      return opening.get(id) ?? (session && openSession(session));
     },
     async history(id) {
-      return (await stored(id)) === undefined ? undefined : sessions.history(who, id);
+      return (await stored.find(id)) === undefined ? undefined : sessions.history(who, id);
     },
     async save(id, conversation) {
-      const now = [...conversation]; // the agent goes on adding to its own
-      if ((await stored(id)) === undefined)
+      const now = [...conversation]; // the agent continues to add to its own list
+      if ((await stored.find(id)) === undefined)
         throw new PostriderError("not_found", "There is no such session.");
       await points.save(id, now);
     },
-    async fork(id, wanted = {}) {
-      if ((await stored(id)) === undefined) return undefined;
-      const session = await sessions.fork(who, id, { ...wanted, id: newId(), kind: "editor" });
-      made.add(session.id);
-      return hold(session);
+    async fork(id, changes) {
+      const session = await stored.fork(id, changes);
+      return session && openCreated(session);
     },
     async updateCwd(id, cwd) {
-      const session = await changed(id, { cwd });
-      if (session === undefined) return undefined;
-      const here = await face.get(id);
+      if ((await stored.change(id, { cwd })) === undefined) return undefined;
+      const here = await editor.get(id);
       if (here === undefined) return undefined;
       const moved = { ...here, cwd };
-      held.set(id, moved);
+      open.set(id, moved);
       return moved;
     },
     async updateModel(id, model, provider) {
-      const session = await changed(id, { model, ...(provider !== undefined && { provider }) });
-      return session === undefined ? undefined : hold(session);
+      const session = await stored.change(id, { model, ...(provider !== undefined && { provider }) });
+      return session && openSession(session);
     },
-    async list(query = {}) {
-      const page = await sessions.list(who, { ...query, kinds: ["editor"] });
-      const items = await Promise.all(
-        page.items.map(
-          async (session): Promise<EditorListed> => ({
-            id: session.id,
-            handle: session.handle,
-            cwd: session.cwd ?? ".",
-            ...(session.usage.model !== undefined && { model: session.usage.model }),
-            ...(session.title !== undefined && { title: session.title }),
-            historyLength: (await sessions.shownLength(who, session.id)) ?? 0,
-            updatedAt: session.lastAt,
-          }),
-        ),
-      );
-      return { items, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+    async list(query) {
+      const { items, ...rest } = await stored.list(query);
+      return { ...rest, items: await Promise.all(items.map(toListed)) };
     },
     async remove(id) {
-      if ((await stored(id)) === undefined) return false;
-      const removed = await sessions.remove(who, id);
-      for (const kept of [held, making, made]) kept.delete(id);
+      const removed = await stored.remove(id);
+      if (!removed) return false;
+      for (const known of [open, opening, created]) known.delete(id);
       points.forget(id);
-      return removed;
+      return true;
     },
     async cleanup() {
       let count = 0;
-      for (const id of [...made]) if (await face.remove(id)) count += 1;
+      for (const id of [...created]) if (await editor.remove(id)) count += 1;
       return count;
     },
   };
-  return face;
+  return editor;
 }
 
 async function buildAgent<Agent>(

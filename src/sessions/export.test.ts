@@ -12,19 +12,19 @@ const who = { person: OWNER };
 const everyone = { everyone: true } as const;
 const user = (text: string): MessageInput => ({ role: "user", text });
 
-/** What was said, without the place where it was said. */
+/** The messages without session and seq. */
 const said = (messages: readonly Message[] | undefined) =>
   messages?.map(({ session: _session, seq: _seq, ...rest }) => rest);
 
 async function exported(sessions: Sessions, id: string): Promise<SessionExport> {
   const file = await sessions.export(who, id);
   if (file === undefined) throw new Error(`${id} was not exported`);
-  // As a file has it: nothing but JSON.
+  // As in a file: plain JSON.
   return JSON.parse(JSON.stringify(file));
 }
 
 describe("an exported session", () => {
-  it("is the same session in another home: its words, its view, its bytes, its counters", async () => {
+  it("is the same session in another home: messages, view, bytes and counters", async () => {
     const here = await openHome();
     const { id } = await here.sessions.create(who, {
       kind: "background",
@@ -69,7 +69,7 @@ describe("an exported session", () => {
     expect(await exported(there.sessions, id)).toEqual(file);
   });
 
-  it("is refused when its usage does not add up to its counters, and taken without any", async () => {
+  it("is refused if its usage does not add up to its counters, and accepted without usage", async () => {
     const here = await openHome();
     const { id } = await here.sessions.create(who);
     await here.sessions.recordUsage(who, id, { inputTokens: 3 });
@@ -90,7 +90,7 @@ describe("an exported session", () => {
     expect(await there.sessions.usageEntries(who, id)).toHaveLength(1);
   });
 
-  it("keeps where it was spoken to from, and whose it was", async () => {
+  it("keeps its origin and owner", async () => {
     const here = await openHome();
     const from = { platform: "discord", chatId: "g:1", chatType: "group", chatName: "G", userId: "a" };
     const { session } = await here.sessions.open(from, { person: "p_alice" });
@@ -101,7 +101,7 @@ describe("an exported session", () => {
     expect(imported).toMatchObject({ owner: "p_alice", audience: "chat:discord:g:1", displayName: "G" });
   });
 
-  it("of a fork stands by itself: what it shows of its origin goes along, and nothing else", async () => {
+  it("of a fork is complete: it contains the messages that it shows from its origin, and no others", async () => {
     const here = await openHome();
     const { id } = await here.sessions.create(who);
     await here.sessions.append(who, id, [user("shared"), user("private")]);
@@ -127,7 +127,7 @@ describe("an exported session", () => {
     expect(await sessions.search(who, "undone")).toEqual([]);
   });
 
-  it("is given to another owner on request, under a title that is free among theirs", async () => {
+  it("gets another owner on request, with a title that is free for that owner", async () => {
     const here = await openHome();
     const { id } = await here.sessions.create(who, { title: "plan" });
     const file = await exported(here.sessions, id);
@@ -138,7 +138,7 @@ describe("an exported session", () => {
     expect(await sessions.get(who, id)).toBeUndefined();
   });
 
-  it("is not imported over one that is there", async () => {
+  it("does not replace an existing session", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.append(who, id, user("here"));
@@ -152,7 +152,7 @@ describe("an exported session", () => {
     expect(await there.stats(who)).toMatchObject({ sessions: 1, messages: 1 });
   });
 
-  it("does not exist for those who may not see it, and needs an id that can be one", async () => {
+  it("is not found for people who may not see it, and for an invalid id", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     expect(await sessions.export({ person: "p_bob" }, id)).toBeUndefined();
@@ -160,7 +160,7 @@ describe("an exported session", () => {
     await expect(sessions.export(who, "../x")).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  it("is of one moment, whatever others write while it is made", async () => {
+  it("is consistent, even if others write during the export", async () => {
     for (const [meanwhile, shown, all] of [
       ["append", ["one", "two"], 2],
       ["undo", ["one"], 2],
@@ -189,8 +189,8 @@ describe("an exported session", () => {
   });
 });
 
-describe("what is not an export, or was altered", () => {
-  it("is refused with a code and the field, and nothing of it is imported", async () => {
+describe("an invalid or altered export", () => {
+  it("is refused with a code and the field, and nothing is imported", async () => {
     const here = await openHome();
     const { id } = await here.sessions.create(who);
     await here.sessions.append(who, id, [
@@ -263,7 +263,7 @@ describe("what is not an export, or was altered", () => {
     expect(await sessions.import(file)).toMatchObject({ id });
   });
 
-  it("is imported with what it has: a session without times or counters gets them", async () => {
+  it("may omit times and counters, which are then computed", async () => {
     const { sessions } = await openHome();
     const imported = await sessions.import({
       format: "postrider.session",
@@ -325,8 +325,8 @@ const operation = fc.record({
   n: fc.nat(4),
 });
 
-describe("whatever was said and done", () => {
-  it("comes through export and import as it was", async () => {
+describe("any session", () => {
+  it("is unchanged by export and import", async () => {
     const here = await openHome();
     const there = await openHome();
     await fc.assert(
@@ -346,7 +346,7 @@ describe("whatever was said and done", () => {
             fork: async () => {
               id = (await sessions.fork(who, id)).id;
             },
-            /** A fork whose origin is gone. */
+            /** A fork whose origin was removed. */
             leave: async () => {
               const origin = id;
               id = (await sessions.fork(who, origin)).id;

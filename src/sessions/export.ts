@@ -32,58 +32,58 @@ import type { ViewRanges } from "../ports/message-store.ts";
 import type { Store } from "../ports/store.ts";
 import { createBlob } from "./message-input.ts";
 
-/** A session as plain JSON. `shows` and `hidden` are ranges of places in `messages`, counted from 1. */
+/** A session as plain JSON. `shows` and `hidden` are ranges of positions in `messages`, starting at 1. */
 export interface SessionExport {
   readonly format: "postrider.session";
   readonly version: 1;
   readonly session: JsonObject;
-  /** All that was said in it, in order, so that a place is a seq; then what it shows of other sessions. */
+  /** The session's own messages in order, so that their position is their seq; then those that it shows from others. */
   readonly messages: readonly JsonObject[];
   readonly shows: readonly SeqRange[];
   readonly hidden: readonly SeqRange[];
-  /** What the counters of the session are made of, by time, purpose and model. */
+  /** The usage by time, purpose and model. Adds up to the session's counters. */
   readonly usage: readonly JsonObject[];
-  /** Bytes of parts, base64, by hash. */
+  /** The bytes of parts as base64, by hash. */
   readonly blobs: Readonly<Record<string, string>>;
 }
 
-/** Everything a session said and everything it shows of others. Nothing it does not show of others leaves with it. */
+/** Exports all own messages, and of other sessions only the messages that the view shows. */
 export async function exportSession(
   store: Store,
   asker: Asker,
   id: string,
 ): Promise<SessionExport | undefined> {
-  const [session] = await store.sessions.find({ asker, text: assertSessionId(id) });
-  const shape = await store.messages.getViewRanges({ asker, session: id });
-  const said = await store.messages.listMessages({ asker, session: id });
+  const session = await store.sessions.getSession({ asker, session: assertSessionId(id) });
+  const view = await store.messages.getViewRanges({ asker, session: id });
+  const stored = await store.messages.listMessages({ asker, session: id });
   const shown = await store.messages.readHistory({ asker, session: id });
-  const used = await store.sessions.listUsageEntries({ asker, session: id });
-  if (session?.id !== id || shape === undefined || said === undefined) return undefined;
-  if (shown === undefined || used === undefined) return undefined;
-  const wanted = listMessageRefs(shape);
-  // Reshaped between two reads: again. What was only added at the end stays out.
-  if (wanted.some((name, index) => name !== formatMessageRef(shown[index])))
+  const entries = await store.sessions.listUsageEntries({ asker, session: id });
+  if (session === undefined || view === undefined || stored === undefined) return undefined;
+  if (shown === undefined || entries === undefined) return undefined;
+  const refs = listMessageRefs(view);
+  // Starts over if the view changed between two reads. Messages appended meanwhile are left out.
+  if (refs.some((ref, index) => ref !== formatMessageRef(shown[index])))
     return exportSession(store, asker, id);
-  const own = said.slice(0, Math.max(session.messageCount, findLastOwn(shape, id)));
-  const all = [...own, ...shown.slice(0, wanted.length).filter((message) => message.session !== id)];
-  const places = new Map(all.map((message, index) => [formatMessageRef(message), index + 1]));
+  const own = stored.slice(0, Math.max(session.messageCount, findLastOwn(view, id)));
+  const all = [...own, ...shown.slice(0, refs.length).filter((message) => message.session !== id)];
+  const positions = new Map(all.map((message, index) => [formatMessageRef(message), index + 1]));
   return {
     format: "postrider.session",
     version: 1,
     session: sessionToJson({
       ...session,
       ...computeCounters(all),
-      usage: reconcileUsage(session.usage, used),
+      usage: reconcileUsage(session.usage, entries),
     }),
     messages: all.map(messageToJson),
-    shows: groupRuns(wanted.flatMap((name) => places.get(name) ?? [])),
-    hidden: shape.hidden,
-    usage: used.map(usageEntryToJson),
+    shows: groupRuns(refs.flatMap((ref) => positions.get(ref) ?? [])),
+    hidden: view.hidden,
+    usage: entries.map(usageEntryToJson),
     blobs: await readBlobs(store, asker, all),
   };
 }
 
-/** Of all that is exported, so that whoever imports it counts the same. */
+/** The counters of the exported messages, so that they are the same after an import. */
 function computeCounters(
   all: readonly Message[],
 ): Pick<Session, "messageCount" | "humanCount" | "toolCallCount"> {
@@ -94,7 +94,7 @@ function computeCounters(
   };
 }
 
-/** As the entries say, which may have been read a moment later than the session. */
+/** Uses the sum of the entries if they are newer than the session's counters. */
 function reconcileUsage(usage: Usage, entries: readonly UsageEntry[]): Usage {
   if (entries.length === 0) return usage;
   const { lastPromptTokens, model, provider, baseUrl } = usage;
@@ -122,13 +122,13 @@ function findLastOwn({ pieces, hidden }: ViewRanges, id: string): number {
   return Math.max(0, ...[...pieces.filter(({ session }) => session === id), ...hidden].map(({ to }) => to));
 }
 
-function groupRuns(places: readonly number[]): SeqRange[] {
+function groupRuns(positions: readonly number[]): SeqRange[] {
   const ranges: SeqRange[] = [];
-  for (const place of places) {
+  for (const position of positions) {
     const last = ranges.at(-1);
-    if (last !== undefined && last.to + 1 === place)
-      ranges[ranges.length - 1] = { from: last.from, to: place };
-    else ranges.push({ from: place, to: place });
+    if (last !== undefined && last.to + 1 === position)
+      ranges[ranges.length - 1] = { from: last.from, to: position };
+    else ranges.push({ from: position, to: position });
   }
   return ranges;
 }
@@ -156,7 +156,7 @@ function collectHashes(messages: readonly Pick<NewMessage, "parts">[]): Readonly
   return new Set(parts.flatMap((part) => ("blob" in part && part.blob !== undefined ? [part.blob] : [])));
 }
 
-/** The same session in another store. Everything is checked before anything is stored, and stored in one commit. */
+/** Imports an exported session. Checks everything first, then stores it in one commit. */
 export async function importSessionJson(
   store: Store,
   json: unknown,
@@ -219,7 +219,7 @@ function parseSession(json: JsonObject): NewSession {
   };
 }
 
-/** Only what the messages name; each under the hash it claims, or an altered export would pass as the original. */
+/** Reads only bytes that the messages refer to, and checks each hash, so that altered bytes are rejected. */
 function parseBlobs(json: JsonObject, messages: readonly NewMessage[]): Blob[] {
   return [...collectHashes(messages)].map((hash) => {
     const field = `blobs.${hash}`;
@@ -240,7 +240,7 @@ function parseRanges(json: unknown, field: string, length: number): SeqRange[] {
   });
 }
 
-/** A message is shown once or hidden, never both. */
+/** A message is either shown once or hidden. */
 function assertDisjoint(all: readonly SeqRange[]): void {
   const sorted = all.toSorted((a, b) => a.from - b.from);
   const twice = sorted.find((range, index) => range.from <= (sorted[index - 1]?.to ?? 0));
@@ -248,7 +248,7 @@ function assertDisjoint(all: readonly SeqRange[]): void {
   throw invalid("shows", `Message ${twice.from} is shown or hidden more than once.`);
 }
 
-/** The counters of the session are what its model requests used, to the token. */
+/** The counters must be exactly the sum of the entries. */
 function assertSum(usage: Usage, entries: readonly UsageEntry[]): void {
   const sum = sumUsage(entries.map((entry) => entry.usage));
   const counters = ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens"];

@@ -29,7 +29,7 @@ const say = ({ sessions }: Home, id: string, ...texts: string[]) =>
   );
 
 describe("following a session", () => {
-  it("brings what is said from the call on, in order, each once", async () => {
+  it("yields the messages after the call, in order, each once", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     await say(home, id, "before");
@@ -42,7 +42,7 @@ describe("following a session", () => {
     await reader.return?.();
   });
 
-  it("takes up after the last seq that a reader saw, and misses nothing", async () => {
+  it("continues after the last seq of a reader, and misses nothing", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     await say(home, id, "1", "2", "3");
@@ -56,7 +56,7 @@ describe("following a session", () => {
     await second.return?.();
   });
 
-  it("brings a long past too, as it was said", async () => {
+  it("yields a long history in order", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     const texts = Array.from({ length: 600 }, (_, i) => `${i}`);
@@ -69,7 +69,7 @@ describe("following a session", () => {
     await reader.return?.();
   });
 
-  it("brings all that is said, whatever the session shows of it", async () => {
+  it("yields all messages, shown or not", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     const reader = follow(home, id);
@@ -81,7 +81,7 @@ describe("following a session", () => {
     await reader.return?.();
   });
 
-  it("ends when it is aborted: while it waits, between two messages, and before it began", async () => {
+  it("ends when it is aborted: while it waits, between two messages, and before the start", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     const stop = new AbortController();
@@ -100,7 +100,7 @@ describe("following a session", () => {
     expect((await follow(home, id, { after: 0, signal: stop.signal }).next()).done).toBe(true);
   });
 
-  it("sees what another process says", async () => {
+  it("yields messages of another process", async () => {
     for (const mode of ["in-process", "workers"] as const) {
       const home = await openHome({ mode });
       const other = await home.again();
@@ -132,7 +132,7 @@ describe("following a session", () => {
     for (const reader of readers) await reader.return?.();
   });
 
-  it("ends with the session, and is refused where there is none or it is another's", async () => {
+  it("ends when the session is removed, and fails for a missing session or one of another person", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     const reader = follow(home, id);

@@ -4,17 +4,17 @@ import type { Asker } from "../core/owner.ts";
 import type { Store } from "../ports/store.ts";
 
 export interface FollowOptions {
-  /** Begin after this seq; by default, with what is said from now on. */
+  /** Start after this seq. Default: with the next new message. */
   readonly after?: number;
   readonly signal?: AbortSignal;
 }
 
-/** A reader that is far behind catches up page by page. */
+/** Messages per read. */
 const PAGE = 256;
 
 /**
- * Everything that is said in a session after a seq, in order, once, whichever process says it. The cursor is
- * (session, seq), so a reader that comes back with the last seq it saw misses nothing.
+ * Yields the messages of a session after a seq, in order and once, from all processes. A reader that continues with the last
+ * seq it saw misses nothing.
  */
 export function followSession(
   store: Store,
@@ -22,9 +22,9 @@ export function followSession(
   session: string,
   { after, signal }: FollowOptions,
 ): AsyncGenerator<Message> {
-  // "From now on" begins with this call, not with the first message that somebody waits for.
+  // The default start is this call, not the first iteration.
   const start = after === undefined ? readLastSeq(store, asker, session) : Promise.resolve(after);
-  start.catch(() => {}); // whoever iterates meets it
+  start.catch(() => {}); // reported by the first iteration
   return streamMessages(store, asker, session, start, signal);
 }
 
@@ -59,7 +59,7 @@ async function* streamMessages(
         seq = message.seq;
         yield message;
       }
-      // A change during the read has set the flag again; waiting then would sleep through it.
+      // A change during the read set the flag again; waiting would miss it.
       if (page.length < PAGE && !changed && !signal?.aborted) {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -73,6 +73,5 @@ async function* streamMessages(
 }
 
 async function readLastSeq(store: Store, asker: Asker, session: string): Promise<number> {
-  const found = await store.sessions.find({ asker, text: session });
-  return found.find(({ id }) => id === session)?.messageCount ?? 0;
+  return (await store.sessions.getSession({ asker, session }))?.messageCount ?? 0;
 }

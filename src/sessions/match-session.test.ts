@@ -5,8 +5,8 @@ import { matchSession } from "./match-session.ts";
 
 const me = { person: OWNER };
 
-describe("what a person calls a session", () => {
-  it("is its id or handle before it is a title, and a title before it is the beginning of an id", async () => {
+describe("the name of a session", () => {
+  it("matches an id or handle first, then a title, then the start of an id", async () => {
     const { sessions, store } = await openHome();
     const one = await sessions.create(me, { id: "alpha_1" });
     const byId = await sessions.create(me, { title: "alpha_1" });
@@ -23,7 +23,7 @@ describe("what a person calls a session", () => {
     }
   });
 
-  it("is the newest of a title's lineage, or exactly the number that was written", async () => {
+  it("matches the newest of a title's lineage, or exactly the given number", async () => {
     const { sessions, store } = await openHome();
     const [first, , third] = [
       await sessions.create(me, { title: "plan" }),
@@ -39,7 +39,7 @@ describe("what a person calls a session", () => {
     expect(await meant(first.id)).toBe(first.id);
   });
 
-  it("is a candidate among others when several begin so", async () => {
+  it("gives several candidates if several ids start with it", async () => {
     const { sessions, store } = await openHome();
     for (const id of ["alpha_1", "alpha_2", "alphaX3"]) await sessions.create(me, { id });
     const { session, candidates } = await matchSession(store, me, "alpha_");
@@ -48,7 +48,7 @@ describe("what a person calls a session", () => {
     expect((await matchSession(store, me, "alpha_1")).candidates).toEqual([]);
   });
 
-  it("is nothing when nobody has it, whatever was written", async () => {
+  it("gives nothing for an unknown text", async () => {
     const { sessions, store } = await openHome();
     await sessions.create(me, { title: "plan" });
     for (const text of ["", "\u200b", "banana", "x".repeat(10_000), "%", "_", "\u0000"])
@@ -57,7 +57,7 @@ describe("what a person calls a session", () => {
       });
   });
 
-  it("is never somebody else's", async () => {
+  it("never matches another person's session", async () => {
     const { sessions, store } = await openHome();
     const theirs = await sessions.create({ person: "p_bob" }, { id: "beta_1", title: "plan" });
     const mine = await sessions.create(me, { id: "beta_2" });

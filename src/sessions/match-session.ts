@@ -3,16 +3,13 @@ import type { Session } from "../core/session.ts";
 import { cleanTitle } from "../core/titles.ts";
 import type { Store } from "../ports/store.ts";
 
-/** A session, or the several that it could be; none of either when nothing is called so. */
+/** The matching session, or several candidates. Both are empty if nothing matches. */
 export interface SessionMatch {
   readonly session?: Session;
   readonly candidates: readonly Session[];
 }
 
-/**
- * The one session that a person means by an id, a handle, a title or the beginning of an id, in this order: what is
- * written out in full wins over a beginning.
- */
+/** Finds a session by id, handle, title or the start of an id, in this order. */
 export async function matchSession(store: Store, who: Asker, text: string): Promise<SessionMatch> {
   const found = await store.sessions.find({ asker: who, text });
   const exact = found.find(({ id, handle }) => id === text || handle === text);
@@ -30,17 +27,21 @@ function toSingleMatch(found: readonly Session[]): SessionMatch {
   return found.length === 1 && found[0] !== undefined ? toMatch(found[0]) : { candidates: found };
 }
 
-/** The newest of the title's lineage. Who asks for everyone means the owner's first, else every namesake. */
+/** The newest session of the title's lineage. For `everyone`: the owner's, otherwise all sessions with this title. */
 async function findTitled(store: Store, who: Asker, text: string): Promise<readonly Session[]> {
   const title = parseTitle(text);
   if (title === undefined) return [];
   const own = await store.sessions.findByTitle({ asker: isEveryone(who) ? { person: OWNER } : who, title });
   if (own !== undefined) return [own];
   const first = isEveryone(who) ? await store.sessions.findByTitle({ asker: who, title }) : undefined;
-  return first === undefined ? [] : listNamesakes(store, who, first);
+  return first === undefined ? [] : listWithSameTitle(store, who, first);
 }
 
-async function listNamesakes(store: Store, asker: Asker, { title }: Session): Promise<readonly Session[]> {
+async function listWithSameTitle(
+  store: Store,
+  asker: Asker,
+  { title }: Session,
+): Promise<readonly Session[]> {
   const found: Session[] = [];
   let cursor: string | undefined;
   do {

@@ -14,8 +14,8 @@ const refused = (input: unknown) => {
   return undefined;
 };
 
-describe("a message as a program gives it", () => {
-  it("may be one or several, plain text or parts", () => {
+describe("the input of a message", () => {
+  it("can be one or several messages, plain text or parts", () => {
     const text = { type: "text", text: "hello" } as const;
     expect(prepareMessages({ role: "user", text: "hello" }).messages).toEqual([
       { role: "user", parts: [text] },
@@ -32,7 +32,7 @@ describe("a message as a program gives it", () => {
     expect(prepareMessages([])).toEqual({ messages: [], blobs: [] });
   });
 
-  it("keeps its other fields as they are, and changes nothing that it was given", () => {
+  it("keeps its other fields, and is not modified", () => {
     const given = Object.freeze({
       role: "assistant",
       text: "x",
@@ -46,7 +46,7 @@ describe("a message as a program gives it", () => {
     expect(prepareMessages(given).messages).toEqual([{ ...rest, parts: [{ type: "text", text }] }]);
   });
 
-  it("brings its bytes along, which are then named by their hash, once", () => {
+  it("contains bytes, which are then referred to by their hash, once", () => {
     const { messages, blobs } = prepareMessages([
       { role: "user", parts: [{ type: "image", mimeType: "image/png", name: "a.png", data: bytes }] },
       { role: "user", parts: [{ type: "file", mimeType: "text/plain", data: Buffer.from(bytes) }] },
@@ -59,7 +59,7 @@ describe("a message as a program gives it", () => {
     expect(blobs[0]?.hash).toBe(hash);
   });
 
-  it("may name bytes that are stored already", () => {
+  it("can refer to stored bytes", () => {
     const part = { type: "file", mimeType: "text/plain", blob: hash, size: 3 } as const;
     expect(prepareMessages({ role: "user", parts: [part] })).toEqual({
       messages: [{ role: "user", parts: [part] }],
@@ -85,7 +85,7 @@ describe("a message as a program gives it", () => {
       expect(refused(input), field).toMatchObject({ code: "invalid_input", details: { field } });
   });
 
-  it("is refused when its bytes are more than a part may have", () => {
+  it("is refused if its bytes exceed the limit of a part", () => {
     const data = new Uint8Array(MAX_PART_BYTES + 1);
     const file = { type: "file", mimeType: "application/zip", data } as const;
     expect(refused({ role: "user", parts: [file] })).toMatchObject({

@@ -3,7 +3,7 @@ import { PostriderError } from "../core/errors.ts";
 import { checkMessage, MAX_PART_BYTES, type NewMessage, type Part } from "../core/message.ts";
 import type { Blob } from "../core/turn.ts";
 
-/** Bytes that come with the message; Postrider stores them once, by hash. */
+/** A part with its bytes, which Postrider stores once by hash. */
 export interface DataPart {
   readonly type: "image" | "file";
   readonly mimeType: string;
@@ -11,7 +11,7 @@ export interface DataPart {
   readonly data: Uint8Array;
 }
 
-/** A message as a program gives it: plain text, or parts whose bytes may come along. */
+/** A message of a library user: plain text, or parts with or without bytes. */
 export type MessageInput = Omit<NewMessage, "parts"> &
   (
     | { readonly text: string; readonly parts?: never }
@@ -23,7 +23,7 @@ export interface PreparedMessages {
   readonly blobs: readonly Blob[];
 }
 
-/** Checks messages at the edge, once, and takes their bytes apart from them. */
+/** Checks messages and separates their bytes. */
 export function prepareMessages(input: MessageInput | readonly MessageInput[]): PreparedMessages {
   const blobs = new Map<string, Blob>();
   const list = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
@@ -52,7 +52,7 @@ function preparePart(part: Part | DataPart, index: number, blobs: Map<string, Bl
   return { ...rest, blob: blob.hash, size: blob.bytes.byteLength };
 }
 
-/** Bytes under the name they are stored by. */
+/** Bytes with their hash. */
 export function createBlob(bytes: Uint8Array, field: string): Blob {
   if (!(bytes instanceof Uint8Array)) throw invalid(field, `${field} must be bytes (a Uint8Array).`);
   if (bytes.byteLength > MAX_PART_BYTES) {

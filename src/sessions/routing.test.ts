@@ -23,8 +23,8 @@ const group = (userId: string, more: Partial<SourceInput> = {}): SourceInput => 
   ...more,
 });
 
-describe("where a message came from", () => {
-  it("is kept with the session, every field, and is there after a restart", async () => {
+describe("the source of a message", () => {
+  it("is stored with the session, with every field, also after a restart", async () => {
     const home = await openHome();
     const from = {
       platform: "telegram",
@@ -45,7 +45,7 @@ describe("where a message came from", () => {
     expect((await later.sessions.get(everyone, session.id))?.origin).toEqual(from);
   });
 
-  it("may be given as numbers and with nulls; it is a direct chat unless said otherwise", async () => {
+  it("can contain numbers and nulls; the default is a direct chat", async () => {
     const { sessions } = await openHome();
     const { session } = await sessions.open({ platform: "telegram", chatId: 12345, userName: null });
     expect(session.origin).toEqual({ platform: "telegram", chatId: "12345", chatType: "dm" });
@@ -53,7 +53,7 @@ describe("where a message came from", () => {
     expect(again.session.id).toBe(session.id);
   });
 
-  it("is refused without a chat, or with a platform that is no name; the error names the field", async () => {
+  it("is refused without a chat, or with an invalid platform name; the error names the field", async () => {
     const { sessions } = await openHome();
     await expect(sessions.open({ platform: "telegram", chatId: "" })).rejects.toMatchObject({
       code: "invalid_input",
@@ -66,7 +66,7 @@ describe("where a message came from", () => {
     expect(await sessions.stats(everyone)).toMatchObject({ sessions: 0 });
   });
 
-  it("follows the chat's newest name", async () => {
+  it("gets the chat's newest name", async () => {
     const { sessions } = await openHome();
     await sessions.open(group("alice", { chatName: "Old" }));
     const { session } = await sessions.open(group("alice", { chatName: "New" }));
@@ -76,7 +76,7 @@ describe("where a message came from", () => {
 });
 
 describe("who shares a conversation", () => {
-  it("is printed as the same key that the key function writes", async () => {
+  it("has the key of the key function", async () => {
     const { sessions } = await openHome();
     for (const from of [
       dm(99),
@@ -91,7 +91,7 @@ describe("who shares a conversation", () => {
     }
   });
 
-  it("gives everyone in a group a session of their own", async () => {
+  it("gives each person in a group a separate session", async () => {
     const { sessions } = await openHome();
     const alice = await sessions.open(group("alice"));
     const bob = await sessions.open(group("bob"));
@@ -101,7 +101,7 @@ describe("who shares a conversation", () => {
     expect((await sessions.open(group("alice"))).session.id).toBe(alice.session.id);
   });
 
-  it("is the whole group when that is set, and the session then belongs to the chat", async () => {
+  it("can be the whole group, and the session then belongs to the chat", async () => {
     const { sessions } = await openHome({ scope: { groupsPerUser: false } });
     const alice = await sessions.open(group("alice"));
     const bob = await sessions.open(group("bob"));
@@ -129,7 +129,7 @@ describe("who shares a conversation", () => {
     );
   });
 
-  it("never joins two direct chats", async () => {
+  it("never combines two direct chats", async () => {
     const { sessions } = await openHome();
     const one = await sessions.open(dm(99));
     const other = await sessions.open(dm(100));
@@ -138,7 +138,7 @@ describe("who shares a conversation", () => {
     expect(one.session.id).not.toBe(other.session.id);
   });
 
-  it("keeps a thread, a person and a chat apart even when their keys read alike", async () => {
+  it("separates a thread, a person and a chat even if their keys are equal", async () => {
     const { sessions } = await openHome();
     const at = { platform: "telegram", chatType: "group" };
     const thread = await sessions.open({ ...at, chatId: "1", threadId: "2" });
@@ -150,7 +150,7 @@ describe("who shares a conversation", () => {
     expect((await sessions.open({ ...at, chatId: "1", threadId: "2" })).session.id).toBe(thread.session.id);
   });
 
-  it("knows a person by either of two ids, whichever the platform gives this time", async () => {
+  it("finds a person by either of two ids", async () => {
     const { sessions } = await openHome();
     const at = { platform: "signal", chatId: "group:abc", chatType: "group" };
     const both = await sessions.open({ ...at, userId: "+1", userIdAlt: "uuid-1" });
@@ -159,7 +159,7 @@ describe("who shares a conversation", () => {
     expect([phone.session.id, uuid.session.id]).toEqual([both.session.id, both.session.id]);
   });
 
-  it("joins two ids that turn out to be one person, and both histories stay that person's", async () => {
+  it("joins two ids that turn out to be one person, who keeps both histories", async () => {
     const { sessions, clock } = await openHome();
     const at = { platform: "signal", chatId: "group:abc", chatType: "group" };
     const early = await sessions.open({ ...at, userId: "+1" });
@@ -176,7 +176,7 @@ describe("who shares a conversation", () => {
     expect(await sessions.history(who, early.session.id)).toHaveLength(1);
   });
 
-  it("stays as it began when the settings change later, and says so; new chats follow the new setting", async () => {
+  it("keeps its rules when the settings change, and reports it; new chats use the new setting", async () => {
     const before = await openHome({ scope: { groupsPerUser: true } });
     const alice = await before.sessions.open(group("alice"));
     await before.sessions.append(everyone, alice.session.id, { role: "user", text: "remember me" });
@@ -192,7 +192,7 @@ describe("who shares a conversation", () => {
     );
   });
 
-  it("is one conversation, however many open it at once, from however many processes", async () => {
+  it("is one conversation for concurrent callers in several processes", async () => {
     const home = await openHome();
     const other = await home.again();
     const opened = await Promise.all(
@@ -202,7 +202,7 @@ describe("who shares a conversation", () => {
     expect(opened.filter(({ created }) => created)).toHaveLength(1);
   });
 
-  it("names the person when you know who it is", async () => {
+  it("uses the given person", async () => {
     const { sessions } = await openHome();
     const { session, conversation } = await sessions.open(dm(7), { person: "p_alice" });
     expect(session.owner).toBe("p_alice");
@@ -211,8 +211,8 @@ describe("who shares a conversation", () => {
   });
 });
 
-describe("when a conversation starts afresh", () => {
-  it("stays while people speak", async () => {
+describe("the reset of a conversation", () => {
+  it("does not happen during activity", async () => {
     const { sessions } = await openHome();
     const options = policy({ mode: "both", idleMinutes: 60, atHour: 4 });
     const first = await sessions.open(dm(1), options);
@@ -222,7 +222,7 @@ describe("when a conversation starts afresh", () => {
     expect(second.fresh).toBeUndefined();
   });
 
-  it("starts afresh after a silence, under a new id, and says why", async () => {
+  it("happens after an idle time, with a new id and the reason", async () => {
     const { sessions, clock } = await openHome();
     const options = policy({ mode: "idle", idleMinutes: 30 });
     const before = await sessions.open(dm(1), options);
@@ -245,7 +245,7 @@ describe("when a conversation starts afresh", () => {
     });
   });
 
-  it("waits for the whole silence: only what is longer counts", async () => {
+  it("happens only after more than the idle time", async () => {
     const { sessions, clock } = await openHome();
     const options = policy({ mode: "idle", idleMinutes: 30 });
     const { session } = await sessions.open(dm(1), options);
@@ -255,7 +255,7 @@ describe("when a conversation starts afresh", () => {
     expect((await sessions.open(dm(1), options)).fresh?.reason).toBe("idle");
   });
 
-  it("starts afresh at the daily hour", async () => {
+  it("happens at the daily hour", async () => {
     const { sessions, clock } = await openHome();
     const options = policy({ mode: "daily", atHour: 10 });
     await sessions.open(dm(1), options);
@@ -265,14 +265,14 @@ describe("when a conversation starts afresh", () => {
     expect((await sessions.open(dm(1), options)).fresh?.reason).toBe("daily");
   });
 
-  it("gives the silence as the reason when both hold", async () => {
+  it("has the reason idle if both apply", async () => {
     const { sessions, clock } = await openHome();
     await sessions.open(dm(1));
     clock.pass(3 * DAY);
     expect((await sessions.open(dm(1))).fresh?.reason).toBe("idle");
   });
 
-  it("never starts afresh by itself when the policy is none", async () => {
+  it("never happens automatically with the policy none", async () => {
     const { sessions, clock } = await openHome();
     const { session } = await sessions.open(dm(1), { policy: NO_RESET });
     clock.pass(30 * DAY);
@@ -281,7 +281,7 @@ describe("when a conversation starts afresh", () => {
     expect(after.fresh).toBeUndefined();
   });
 
-  it("takes the platform's policy before the chat type's before the default", async () => {
+  it("uses the policy of the platform, then of the chat type, then the default", async () => {
     const reset = {
       default: NO_RESET,
       byType: { group: { ...NO_RESET, mode: "idle" as const, idleMinutes: 10 } },
@@ -296,7 +296,7 @@ describe("when a conversation starts afresh", () => {
     expect((await sessions.open(slack)).fresh).toBeUndefined();
   });
 
-  it("tells whether anything had been said in what was left", async () => {
+  it("reports whether the previous session had messages", async () => {
     const { sessions, clock } = await openHome();
     await sessions.open(dm(1));
     clock.pass(2 * DAY);
@@ -307,7 +307,7 @@ describe("when a conversation starts afresh", () => {
     expect((await sessions.open(dm(1))).fresh?.hadActivity).toBe(true);
   });
 
-  it("remembers what is still to be told, through a restart, until each was told once", async () => {
+  it("keeps pending notifications through a restart, until each was given once", async () => {
     const home = await openHome();
     const { session, conversation } = await home.sessions.open(dm(1));
     await home.sessions.append(everyone, session.id, { role: "user", text: "hello" });
@@ -322,7 +322,7 @@ describe("when a conversation starts afresh", () => {
     await sessions.markShown(12345, { note: true });
   });
 
-  it("notifies a person who had said something, where the policy says so and not on excluded platforms", async () => {
+  it("notifies a person who had sent messages, if the policy says so, and not on excluded platforms", async () => {
     const { sessions, clock } = await openHome();
     const told = async (from: SourceInput, change: Partial<ResetPolicy>, words: number) => {
       const { session } = await sessions.open(from, policy(change));
@@ -339,7 +339,7 @@ describe("when a conversation starts afresh", () => {
     expect(await told({ platform: "webhook", chatId: "1" }, {}, 1)).toEqual([true, false]);
   });
 
-  it("waits while work is held, however old it is, and starts afresh once that is released", async () => {
+  it("is prevented by a hold of any age, and happens after its release", async () => {
     const { sessions, clock } = await openHome();
     const { session, conversation } = await sessions.open(dm(1));
     await sessions.hold(everyone, session.id, "build", 30 * DAY);
@@ -355,7 +355,7 @@ describe("when a conversation starts afresh", () => {
     expect((await sessions.open(dm(1))).fresh?.reason).toBe("idle");
   });
 
-  it("does not wait for a hold that is over", async () => {
+  it("is not prevented by an expired hold", async () => {
     const { sessions, clock } = await openHome();
     const { session } = await sessions.open(dm(1));
     await sessions.hold(everyone, session.id, "build", HOUR);
@@ -363,7 +363,7 @@ describe("when a conversation starts afresh", () => {
     expect((await sessions.open(dm(1))).fresh?.reason).toBe("idle");
   });
 
-  it("is neither postponed nor caused by looking", async () => {
+  it("is neither delayed nor caused by reads", async () => {
     const { sessions, clock } = await openHome();
     const { session, conversation } = await sessions.open(dm(1), { person: "p_1" });
     const who = { person: "p_1" };
@@ -415,11 +415,11 @@ describe("the day in a named zone", () => {
     expect((await openAt("2026-03-29T01:59:59.999Z")).session.id).toBe(session.id);
     const sunday = await openAt("2026-03-29T02:00Z");
     expect(sunday.fresh).toMatchObject({ reason: "daily", previous: { session: session.id } });
-    // Where Saturday's boundary was, by UTC, nothing happens again.
+    // At the UTC time of Saturday's boundary nothing happens.
     expect((await openAt("2026-03-29T03:30Z")).session.id).toBe(sunday.session.id);
   });
 
-  it("has one boundary on the day an hour comes twice", async () => {
+  it("has one boundary on the day with a repeated hour", async () => {
     const home = await openHome({ zone: "Europe/Berlin" }, fakeClock(Date.parse("2026-10-24T12:00Z")));
     const atTwo = policy({ mode: "daily", atHour: 2 });
     await home.sessions.open(dm(1), atTwo);
@@ -430,17 +430,17 @@ describe("the day in a named zone", () => {
     expect((await home.sessions.open(dm(1), atTwo)).session.id).toBe(fresh.session.id);
   });
 
-  it("does not lengthen or shorten a silence when the clocks change", async () => {
+  it("does not change the idle time when the clocks change", async () => {
     const home = await openHome({ zone: "Europe/Berlin" }, fakeClock(Date.parse("2026-03-29T00:30Z")));
     const anHour = policy({ mode: "idle", idleMinutes: 60 });
     const { session } = await home.sessions.open(dm(1), anHour);
-    home.clock.pass(HOUR); // the wall clock has moved two
+    home.clock.pass(HOUR); // the local clock has moved two hours
     expect((await home.sessions.open(dm(1), anHour)).session.id).toBe(session.id);
     home.clock.pass(HOUR + 1);
     expect((await home.sessions.open(dm(1), anHour)).fresh?.reason).toBe("idle");
   });
 
-  it("changes no stored instant when another zone is set", async () => {
+  it("changes no stored time when another zone is set", async () => {
     const home = await openHome({ zone: "Europe/Berlin" });
     const { session } = await home.sessions.open(dm(1));
     const { sessions } = await home.restart({ zone: "Asia/Tokyo" });
@@ -449,7 +449,7 @@ describe("the day in a named zone", () => {
     expect(session.id).toMatch(/^20260315_110000_/);
   });
 
-  it("must be a zone that exists", async () => {
+  it("must be an existing zone", async () => {
     const { store } = await openHome();
     expect(() => createSessions({ store, zone: "Mars/Base" })).toThrow(
       expect.objectContaining({ code: "invalid_config" }),
@@ -457,8 +457,8 @@ describe("the day in a named zone", () => {
   });
 });
 
-describe("beginning anew, and going back", () => {
-  it("gives a conversation a new session on request; the old one has ended and stays resumable", async () => {
+describe("new sessions, and switching back", () => {
+  it("gives a conversation a new session on request; the old one ends and can be resumed", async () => {
     const { sessions, clock } = await openHome();
     const { session, conversation } = await sessions.open(dm(1), { person: "p_1" });
     const who = { person: "p_1" };
@@ -482,7 +482,7 @@ describe("beginning anew, and going back", () => {
     expect(await sessions.get(everyone, old.session.id)).toMatchObject({ endReason: "new" });
   });
 
-  it("refuses to reset a conversation that is not there or not yours", async () => {
+  it("refuses to reset a conversation that does not exist or belongs to another person", async () => {
     const { sessions } = await openHome();
     const { conversation } = await sessions.open(dm(1), { person: "p_1" });
     await expect(sessions.reset({ person: "p_1" }, 99)).rejects.toMatchObject({ code: "not_found" });
@@ -491,7 +491,7 @@ describe("beginning anew, and going back", () => {
     });
   });
 
-  it("tells exactly once that a session begins, whether by contact, reset or request", async () => {
+  it("reports exactly once that a session is new, after first contact, reset or request", async () => {
     const { sessions, clock } = await openHome();
     const said: boolean[] = [];
     const open = async () => {
@@ -509,7 +509,7 @@ describe("beginning anew, and going back", () => {
     expect(said).toEqual([true, false, true, false, true, false]);
   });
 
-  it("goes back to an earlier session, which is then no longer ended", async () => {
+  it("switches back to an earlier session, which is then reopened", async () => {
     const { sessions } = await openHome();
     const who = { person: "p_1" };
     const first = await sessions.open(dm(1), who);
@@ -522,7 +522,7 @@ describe("beginning anew, and going back", () => {
     expect(same?.session).toEqual(back?.session);
   });
 
-  it("counts going back as activity", async () => {
+  it("counts a switch as activity", async () => {
     const { sessions, clock } = await openHome();
     const who = { person: "p_1" };
     const first = await sessions.open(dm(1), who);
@@ -532,7 +532,7 @@ describe("beginning anew, and going back", () => {
     expect(back?.conversation.activeAt).toBe(clock.time);
   });
 
-  it("changes nothing when the session to go back to is unknown", async () => {
+  it("changes nothing if the session to switch to is unknown", async () => {
     const { sessions } = await openHome();
     const who = { person: "p_1" };
     const { session, conversation } = await sessions.open(dm(1), who);
@@ -561,7 +561,7 @@ describe("beginning anew, and going back", () => {
     expect((await sessions.get(who, phone.session.id))?.endReason).toBe("new");
   });
 
-  it("refuses to bring a private session into a group, and says where it can be done", async () => {
+  it("refuses to move a private session into a group, and tells where it is possible", async () => {
     const { sessions } = await openHome();
     const who = { person: "p_1" };
     const alone = await sessions.open(dm(1), who);
@@ -572,7 +572,7 @@ describe("beginning anew, and going back", () => {
     });
   });
 
-  it("refuses another person's session, whoever knows its id", async () => {
+  it("refuses another person's session, even with its id", async () => {
     const { sessions } = await openHome();
     const alice = await sessions.open(dm(1), { person: "p_alice" });
     const bob = await sessions.open(dm(2), { person: "p_bob" });
@@ -582,7 +582,7 @@ describe("beginning anew, and going back", () => {
     expect((await sessions.open(dm(2))).session.id).toBe(bob.session.id);
   });
 
-  it("writes down why, newest first, for those who speak there", async () => {
+  it("records the reasons, newest first, for people in the chat", async () => {
     const { sessions, clock } = await openHome();
     const who = { person: "p_1" };
     const first = await sessions.open(dm(1), who);
@@ -601,7 +601,7 @@ describe("beginning anew, and going back", () => {
     expect(await sessions.decisions({ person: "p_2" }, first.conversation.number)).toEqual([]);
   });
 
-  it("shows the conversations of a chat only to those who speak in them", async () => {
+  it("shows the conversations of a chat only to the people in them", async () => {
     const { sessions } = await openHome();
     await sessions.open(group("alice"), { person: "p_alice" });
     await sessions.open(group("bob"), { person: "p_bob" });
@@ -614,8 +614,8 @@ describe("beginning anew, and going back", () => {
   });
 });
 
-describe("a conversation that is started anew", () => {
-  it("begins anew with its counters at nothing, and leaves the old session's as they were", async () => {
+describe("a conversation with a new session", () => {
+  it("starts with counters at zero, and keeps those of the old session", async () => {
     const { sessions } = await openHome();
     const { session, conversation } = await sessions.open(dm(99));
     const who = { person: session.owner };
@@ -632,8 +632,8 @@ describe("a conversation that is started anew", () => {
   });
 });
 
-describe("a talk that goes on by its session's id", () => {
-  it("is not cut off by the silence of its chat: what a person says there counts, opening does not", async () => {
+describe("a session that is used by its id", () => {
+  it("is not reset while its chat is idle: messages count as activity, opening does not", async () => {
     const { sessions, clock } = await openHome();
     const idle = policy({ mode: "idle", idleMinutes: 60 });
     const { session } = await sessions.open(dm(99), idle);

@@ -13,7 +13,7 @@ import { buildSessionId } from "../core/session-id.ts";
 import { type SourceInput, source } from "../core/source.ts";
 import type { Clock } from "../ports/clock.ts";
 
-/** What decides where a message belongs: settings, time and chance. */
+/** Settings that determine the conversation of a message. */
 export interface RoutingSettings {
   readonly zone: string;
   readonly profile: string;
@@ -24,29 +24,29 @@ export interface RoutingSettings {
 
 export interface RoutingOptions {
   readonly kind?: SessionKind;
-  /** Whom this account belongs to, when you know. */
+  /** The person of this account, if known. */
   readonly person?: PersonId;
-  /** Instead of the settings' policy. */
+  /** Replaces the policy of the settings. */
   readonly policy?: ResetPolicy;
 }
 
 export const DEFAULT_RESET: ResetSettings = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
 
-/** Everything a store needs to find or make the conversation of a source, as plain values. */
+/** Builds the input with which a store finds or creates the conversation of a source. */
 export function buildRouting(
   from: SourceInput,
   settings: RoutingSettings,
   options: RoutingOptions = {},
 ): Routing {
-  const where = source(from);
+  const origin = source(from);
   const now = settings.clock.now();
-  const policy = options.policy ?? resolveResetPolicy(settings.reset, where.platform, where.chatType);
+  const policy = options.policy ?? resolveResetPolicy(settings.reset, origin.platform, origin.chatType);
   return {
-    source: where,
+    source: origin,
     profile: settings.profile,
-    scope: scopeFor(settings.scope, where.platform),
+    scope: scopeFor(settings.scope, origin.platform),
     reset: computeResetInstants(policy, now, settings.zone),
-    notify: policy.notify && !policy.notifyExcludePlatforms.includes(where.platform),
+    notify: policy.notify && !policy.notifyExcludePlatforms.includes(origin.platform),
     newSession: { id: generateSessionId(settings), kind: options.kind ?? "chat" },
     now,
     ...(options.person !== undefined && { person: options.person }),

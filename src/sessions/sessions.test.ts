@@ -23,7 +23,7 @@ const assistant = (text: string): MessageInput => ({ role: "assistant", text });
 const texts = (messages: readonly Message[] | undefined): string[] => (messages ?? []).map(getText);
 const code = (value: string, more: object = {}) => ({ code: value, ...more });
 
-/** A session in which user and assistant took turns, `rounds` times: q1, a1, q2, a2, … */
+/** A session with `rounds` questions and answers: q1, a1, q2, a2, … */
 async function talk(sessions: Sessions, rounds: number, id?: string): Promise<string> {
   const session = id ?? (await sessions.create(who)).id;
   for (let i = 1; i <= rounds; i++) await sessions.append(who, session, [user(`q${i}`), assistant(`a${i}`)]);
@@ -31,7 +31,7 @@ async function talk(sessions: Sessions, rounds: number, id?: string): Promise<st
 }
 
 describe("creating a session", () => {
-  it("gives it an id that says when, a short handle, and an owner", async () => {
+  it("gives it an id with its time, a short handle and an owner", async () => {
     const { sessions } = await openHome();
     const session = await sessions.create(who);
     expect(session.id).toMatch(/^20260315_100000_[0-9a-f]{8}$/);
@@ -41,7 +41,7 @@ describe("creating a session", () => {
     expect(await sessions.get(who, session.id)).toEqual(session);
   });
 
-  it("takes an id, a kind, a title, a folder, a model and a configuration", async () => {
+  it("accepts an id, a kind, a title, a folder, a model and a configuration", async () => {
     const { sessions } = await openHome();
     const made = await sessions.create(who, {
       id: "mine-1",
@@ -58,7 +58,7 @@ describe("creating a session", () => {
     expect(made.config).toEqual({ temperature: 0.5, nested: { list: [1, null] } });
   });
 
-  it("refuses an id that is taken, and harms nothing that is there", async () => {
+  it("refuses an existing id, and changes nothing", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who, { id: "mine" });
     await sessions.append(who, id, user("one"));
@@ -69,7 +69,7 @@ describe("creating a session", () => {
     expect((await sessions.search(who, "two")).map(({ session }) => session)).toEqual([id]);
   });
 
-  it("takes another id when chance gives one twice in a second, for new ones and forks", async () => {
+  it("generates another id if the first one exists, for new sessions and forks", async () => {
     const chances = [7, 7, 8, 8, 7, 9];
     const random = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(chances.shift() ?? 10);
     const { store } = await openHome();
@@ -84,15 +84,15 @@ describe("creating a session", () => {
     ]);
   });
 
-  it("refuses an id that could not stand in a path", async () => {
+  it("refuses an id that is unsafe in a path", async () => {
     const { sessions } = await openHome();
     for (const id of ["", "../x", "a/b", "a b", ".hidden", "x".repeat(129)])
       await expect(sessions.create(who, { id })).rejects.toMatchObject(code("invalid_input"));
   });
 });
 
-describe("what is said", () => {
-  it("is on the disk when append resolves, with its seqs, and is all there after a restart", async () => {
+describe("a message", () => {
+  it("is on disk when append resolves, and complete after a restart", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     expect(await home.sessions.append(who, id, user("hello"))).toEqual([1]);
@@ -112,7 +112,7 @@ describe("what is said", () => {
     });
   });
 
-  it("is shown however little of it there is", async () => {
+  it("is shown even if it is short", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     for (const said of [1, 2, 3]) {
@@ -166,7 +166,7 @@ describe("what is said", () => {
     expect(await sessions.get(who, id)).toMatchObject({ toolCallCount: 2, messageCount: 2, humanCount: 0 });
   });
 
-  it("keeps what a note carries, counts it as nobody's words, and keeps the mark of what was sent unasked", async () => {
+  it("keeps the content of a note, does not count it as human, and keeps the mark of a proactive message", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(who);
     await home.sessions.append(who, id, [
@@ -181,7 +181,7 @@ describe("what is said", () => {
     expect((await sessions.list(who)).items[0]?.preview).toBe("");
   });
 
-  it("is refused whole when one message of several is not valid", async () => {
+  it("is refused together with all others if one is invalid", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     const bad = { role: "robot", text: "x" } as unknown as MessageInput;
@@ -191,14 +191,14 @@ describe("what is said", () => {
     expect(await sessions.history(who, id)).toEqual([]);
   });
 
-  it("is refused, and nothing is stored, where there is no such session", async () => {
+  it("is refused for a missing session, and nothing is stored", async () => {
     const { sessions } = await openHome();
     await expect(sessions.append(who, unknown, user("lost?"))).rejects.toMatchObject(code("not_found"));
     await expect(sessions.append(who, "no/id", user("lost?"))).rejects.toMatchObject(code("invalid_input"));
     expect(await sessions.search(everyone, "lost")).toEqual([]);
   });
 
-  it("always has a session: whatever a conversation points at takes messages", async () => {
+  it("is accepted by any session that a conversation points to", async () => {
     const home = await openHome();
     const from = { platform: "telegram", chatId: "1", userId: "1" };
     for (const step of ["first contact", "reset", "restart"]) {
@@ -210,7 +210,7 @@ describe("what is said", () => {
     }
   });
 
-  it("can be read in parts, and from a seq on", async () => {
+  it("can be read in pages, and after a seq", async () => {
     const { sessions } = await openHome();
     const id = await talk(sessions, 3);
     expect(texts(await sessions.history(who, id, { offset: 2, limit: 2 }))).toEqual(["q2", "a2"]);
@@ -220,7 +220,7 @@ describe("what is said", () => {
     expect(await sessions.shownLength(who, id)).toBe(6);
   });
 
-  it("costs the disk the same, however many sessions there are", async () => {
+  it("takes the same disk space with any number of sessions", async () => {
     const { sessions, file } = await openHome();
     const { id } = await sessions.create(who);
     const bytesOfTwentyMessages = async (): Promise<number> => {
@@ -239,7 +239,7 @@ describe("what is said", () => {
     expect(many).toBeLessThan(2 * few);
   });
 
-  it("can be read while another process holds the database for writing", async () => {
+  it("can be read while another process writes to the database", async () => {
     const home = await openHome({ mode: "workers" });
     const { id } = await home.sessions.create(who);
     await home.sessions.append(who, id, user("hello"));
@@ -256,8 +256,8 @@ describe("what is said", () => {
   });
 });
 
-describe("bytes that come with a message", () => {
-  it("are stored once, and given to those who may see the message", async () => {
+describe("the bytes of a message", () => {
+  it("are stored once, and readable for those who may see the message", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     const data = new Uint8Array([0, 255, 1, 2]);
@@ -272,7 +272,7 @@ describe("bytes that come with a message", () => {
     expect(await sessions.blob(who, "0".repeat(64))).toBeUndefined();
   });
 
-  it("must come along: a part that only names them is refused unless they are there", async () => {
+  it("are required: a part that refers to missing bytes is refused", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     const dangling = { type: "file", mimeType: "text/plain", size: 1, blob: "ab".repeat(32) } as const;
@@ -283,8 +283,8 @@ describe("bytes that come with a message", () => {
   });
 });
 
-describe("taking back and changing what is shown", () => {
-  it("undoes the last question with all that followed, and says what it was", async () => {
+describe("changing the view", () => {
+  it("undoes the last human message with everything after it, and returns it", async () => {
     const { sessions } = await openHome();
     const id = await talk(sessions, 2);
     const undone = await sessions.undo(who, id);
@@ -296,7 +296,7 @@ describe("taking back and changing what is shown", () => {
     await expect(sessions.undo(who, id)).rejects.toMatchObject(code("nothing_to_undo"));
   });
 
-  it("redoes what was undone, step by step, until something is said", async () => {
+  it("redoes undone messages step by step, until a new message", async () => {
     const { sessions } = await openHome();
     const id = await talk(sessions, 2);
     await sessions.undo(who, id);
@@ -309,7 +309,7 @@ describe("taking back and changing what is shown", () => {
     await expect(sessions.redo(who, id)).rejects.toMatchObject(code("nothing_to_redo"));
   });
 
-  it("stores what is said after an undo, in its place", async () => {
+  it("stores messages after an undo in order", async () => {
     const home = await openHome();
     const id = await talk(home.sessions, 2);
     await home.sessions.undo(who, id);
@@ -321,7 +321,7 @@ describe("taking back and changing what is shown", () => {
     expect(await sessions.search(who, "better")).toHaveLength(2);
   });
 
-  it("rewinds to any message that is shown", async () => {
+  it("rewinds to any shown message", async () => {
     const { sessions } = await openHome();
     const id = await talk(sessions, 3);
     expect(await sessions.rewind(who, id, { seq: 2 })).toMatchObject({ length: 2, firstCut: { seq: 3 } });
@@ -331,7 +331,7 @@ describe("taking back and changing what is shown", () => {
     expect(await sessions.shownLength(who, id)).toBe(6);
   });
 
-  it("shows two messages where there were four, or none, and loses nothing that was said", async () => {
+  it("rewrites four messages to two or none, and deletes no message", async () => {
     const home = await openHome();
     const id = await talk(home.sessions, 2);
     await home.sessions.rewrite(who, id, [user("short"), assistant("shorter")]);
@@ -350,7 +350,7 @@ describe("taking back and changing what is shown", () => {
     ]);
   });
 
-  it("leaves everything as it was when a rewrite fails at its last message", async () => {
+  it("changes nothing if a rewrite fails at its last message", async () => {
     const { sessions } = await openHome();
     const id = await talk(sessions, 2);
     const before = await sessions.history(who, id);
@@ -362,7 +362,7 @@ describe("taking back and changing what is shown", () => {
     expect(await sessions.messages(who, id)).toHaveLength(4);
   });
 
-  it("compresses to a summary and the last messages; the originals stay, tools and all, and are found", async () => {
+  it("compresses to a summary and the last messages; the originals stay and are found", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.append(who, id, [
@@ -391,7 +391,7 @@ describe("taking back and changing what is shown", () => {
     expect((await sessions.search(who, "zebra")).map(({ seq }) => seq)).toEqual([1]);
   });
 
-  it("keeps earlier shapes and returns to any of them", async () => {
+  it("keeps earlier versions and restores any of them", async () => {
     const { sessions, clock } = await openHome();
     const id = await talk(sessions, 2);
     clock.pass(MINUTE);
@@ -411,7 +411,7 @@ describe("taking back and changing what is shown", () => {
     await expect(sessions.restore(who, id, 77)).rejects.toMatchObject(code("not_found"));
   });
 
-  it("keeps a shape for thirty days after it was left, however old the session is", async () => {
+  it("keeps a version for thirty days after it was replaced, for a session of any age", async () => {
     const { sessions, clock } = await openHome();
     const id = await talk(sessions, 1);
     clock.pass(100 * DAY);
@@ -425,7 +425,7 @@ describe("taking back and changing what is shown", () => {
     expect((await sessions.versions(who, id)).map(({ kind }) => kind)).toEqual(["compress", "restore"]);
   });
 
-  it("refuses to reshape what is not there", async () => {
+  it("refuses a missing session", async () => {
     const { sessions } = await openHome();
     for (const attempt of [
       sessions.undo(who, unknown),
@@ -440,7 +440,7 @@ describe("taking back and changing what is shown", () => {
     expect(await sessions.versions(who, unknown)).toEqual([]);
   });
 
-  it("waits until an answer that is being written is done", async () => {
+  it("is refused while a turn runs", async () => {
     const { sessions, store, clock } = await openHome();
     const runner = localRunner();
     await store.runners.recordHeartbeat({ runner, now: clock.now() });
@@ -462,7 +462,7 @@ describe("taking back and changing what is shown", () => {
     expect(await sessions.undo(who, id)).toMatchObject({ before: 1, length: 0 });
   });
 
-  it("never loses or changes what was said, whatever is done", async () => {
+  it("never loses or changes a message in any sequence of operations", async () => {
     const { sessions } = await openHome();
     const operation = fc.oneof(
       {
@@ -513,7 +513,7 @@ describe("taking back and changing what is shown", () => {
 });
 
 describe("a fork", () => {
-  it("shows the same and then goes its own way", async () => {
+  it("shows the same messages and is then independent", async () => {
     const { sessions } = await openHome();
     const id = await talk(sessions, 2);
     const fork = await sessions.fork(who, id);
@@ -528,7 +528,7 @@ describe("a fork", () => {
     expect(await sessions.shownLength(who, id)).toBe(5);
   });
 
-  it("can begin at an earlier message, with an id, a folder and a model of its own", async () => {
+  it("can start at an earlier message, with its own id, folder and model", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who, { cwd: "/a", model: "m", config: { x: 1 } });
     await talk(sessions, 2, id);
@@ -539,7 +539,7 @@ describe("a fork", () => {
     await expect(sessions.fork(who, id, { keep: -1 })).rejects.toMatchObject(code("invalid_input"));
   });
 
-  it("takes a title of its own as it is, where that is free", async () => {
+  it("keeps its own title if that is free", async () => {
     const { sessions } = await openHome();
     const person = { person: OWNER };
     const { id } = await sessions.create(person, { title: "plan" });
@@ -555,7 +555,7 @@ describe("a fork", () => {
     expect((await sessions.fork(who, id, { title: "other" })).title).toBe("other");
   });
 
-  it("costs the same at any length", async () => {
+  it("takes the same time at any length", async () => {
     const { sessions, file } = await openHome();
     const { id } = await sessions.create(who);
     const bytesOfFork = async (): Promise<number> => {
@@ -577,7 +577,7 @@ describe("a fork", () => {
     expect(long).toBeLessThan(2 * short);
   });
 
-  it("stays whole when its origin is removed or pruned", async () => {
+  it("stays complete when its origin is removed or pruned", async () => {
     const { sessions, clock } = await openHome();
     const first = await talk(sessions, 2);
     const fork = await sessions.fork(who, first, { keep: 3 });
@@ -596,7 +596,7 @@ describe("a fork", () => {
 });
 
 describe("tokens and cost", () => {
-  it("add up call by call", async () => {
+  it("add up request by request", async () => {
     const { sessions } = await openHome();
     const { id, usage } = await sessions.create(who);
     expect(usage).toMatchObject({
@@ -628,14 +628,14 @@ describe("tokens and cost", () => {
     expect((await sessions.get(who, id))?.usage).toEqual(after.usage);
   });
 
-  it("count each turn once, however many turns there are", async () => {
+  it("count each turn once, for any number of turns", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     for (let turn = 1; turn <= 5; turn++) await sessions.recordUsage(who, id, { inputTokens: 100 });
     expect((await sessions.get(who, id))?.usage.inputTokens).toBe(500);
   });
 
-  it("keep the size of the last prompt: set, left alone, and set to zero", async () => {
+  it("keep the size of the last prompt: set, unchanged, and set to zero", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     const last = async (lastPromptTokens?: number): Promise<number | undefined> => {
@@ -650,7 +650,7 @@ describe("tokens and cost", () => {
     expect(await last(0)).toBe(0);
   });
 
-  it("fill in the model where there was none, and leave one that there is", async () => {
+  it("set an absent model, and keep an existing one", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     expect((await sessions.recordUsage(who, id, { model: "first" })).usage.model).toBe("first");
@@ -658,7 +658,7 @@ describe("tokens and cost", () => {
     expect((await sessions.change(who, id, { model: "third" })).usage.model).toBe("third");
   });
 
-  it("refuse what cannot be a count, and what is nobody's", async () => {
+  it("refuse an invalid count, and a missing session", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await expect(sessions.recordUsage(who, id, { inputTokens: -1 })).rejects.toMatchObject(
@@ -673,7 +673,7 @@ describe("tokens and cost", () => {
 });
 
 describe("titles", () => {
-  it("are cleaned, shown, and cleared with nothing", async () => {
+  it("are cleaned, stored, and cleared with an empty text", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     expect((await sessions.title(who, id, "  My\u0000 \n  project\u200b ")).title).toBe("My project");
@@ -692,7 +692,7 @@ describe("titles", () => {
     expect((await sessions.get(who, id))?.title).toBe("😀".repeat(100));
   });
 
-  it("are one person's once; the same session may keep its own, and many may have none", async () => {
+  it("are unique for each person; a session can set its own title again, and several can have none", async () => {
     const { sessions } = await openHome();
     const one = await sessions.create(who, { title: "plan" });
     const two = await sessions.create(who);
@@ -702,7 +702,7 @@ describe("titles", () => {
     expect((await sessions.title(who, one.id, "plan")).title).toBe("plan");
   });
 
-  it("tell nobody about other people's: each may use the same, and finds only their own", async () => {
+  it("are separate for each person, who finds only their own", async () => {
     const { sessions } = await openHome();
     const mine = await sessions.create(who, { title: "secret plan" });
     const theirs = await sessions.create(bob, { title: "secret plan" });
@@ -714,7 +714,7 @@ describe("titles", () => {
     expect(`${error}${JSON.stringify(error)}`).not.toContain(mine.id);
   });
 
-  it("find the highest number of a lineage, whichever was made last", async () => {
+  it("match the highest number of a lineage, not the newest session", async () => {
     const { sessions } = await openHome();
     const three = await sessions.create(who, { title: "my project #3" });
     const two = await sessions.create(who, { title: "my project #2" });
@@ -728,7 +728,7 @@ describe("titles", () => {
     expect(await sessions.findByTitle(who, " ")).toBeUndefined();
   });
 
-  it("are found whole or not at all", async () => {
+  it("match completely or not at all", async () => {
     const { sessions } = await openHome();
     const titled = async (title: string) => (await sessions.create(who, { title })).id;
     await titled("PR #438 fix auth");
@@ -742,7 +742,7 @@ describe("titles", () => {
     expect(await sessions.findByTitle(who, "100%")).toBeUndefined();
   });
 
-  it("that come by themselves take the next number instead of failing", async () => {
+  it("that are set automatically get the next number instead of failing", async () => {
     const { sessions } = await openHome();
     const auto = async (title: string) => {
       const { id } = await sessions.create(who);
@@ -754,7 +754,7 @@ describe("titles", () => {
     expect(await auto("my project #2")).toBe("my project #4");
   });
 
-  it("that a model proposes are unwrapped and shortened; an empty proposal changes nothing", async () => {
+  it("that a model proposes are cleaned and cut; an empty proposal changes nothing", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     expect((await sessions.autoTitle(who, id, 'Title: "Fix the build"')).title).toBe("Fix the build");
@@ -769,7 +769,7 @@ describe("titles", () => {
 });
 
 describe("finding a session", () => {
-  it("takes an id, a handle, or the beginning of an id that fits one only", async () => {
+  it("accepts an id, a handle, or the unambiguous start of an id", async () => {
     const { sessions } = await openHome();
     const one = await sessions.create(who, { id: "20260315_092437_c9a6f01b" });
     const two = await sessions.create(who, { id: "20260315_092437_d0000000" });
@@ -787,7 +787,7 @@ describe("finding a session", () => {
       expect(await sessions.find(who, text)).toBeUndefined();
   });
 
-  it("by its exact id finds that one or none", async () => {
+  it("by its exact id returns that one or none", async () => {
     const { sessions } = await openHome();
     const { id, handle } = await sessions.create(who);
     expect((await sessions.get(who, id))?.id).toBe(id);
@@ -797,7 +797,7 @@ describe("finding a session", () => {
 });
 
 describe("the list", () => {
-  it("is newest first by the last thing said, with the first words of each", async () => {
+  it("is ordered by last message, newest first, with a preview of each", async () => {
     const { sessions, clock } = await openHome();
     const silent = await sessions.create(who);
     clock.pass(MINUTE);
@@ -816,7 +816,7 @@ describe("the list", () => {
     expect(cursor).toBeUndefined();
   });
 
-  it("filters before it counts, so that ten titled ones are ten", async () => {
+  it("filters before it applies the limit", async () => {
     const { sessions, clock } = await openHome();
     for (let i = 0; i < 3; i++) await sessions.create(who, { title: `t${i}` });
     clock.pass(HOUR);
@@ -829,7 +829,7 @@ describe("the list", () => {
     expect((await sessions.list(who, { activeSince: clock.time + 1 })).items).toEqual([]);
   });
 
-  it("knows the platform of a conversation, and leaves out what was archived", async () => {
+  it("contains the platform of a conversation, and omits archived sessions", async () => {
     const { sessions } = await openHome();
     const telegram = await sessions.open({ platform: "telegram", chatId: "1", userId: "1" });
     const discord = await sessions.open({ platform: "discord", chatId: "1", userId: "1" });
@@ -843,7 +843,7 @@ describe("the list", () => {
     await expect(sessions.archive(who, unknown)).rejects.toMatchObject(code("not_found"));
   });
 
-  it("comes in pages that neither repeat nor skip while sessions are added", async () => {
+  it("has pages that neither repeat nor skip while sessions are added", async () => {
     const { sessions, clock } = await openHome();
     const made: string[] = [];
     for (let i = 0; i < 7; i++) {
@@ -863,7 +863,7 @@ describe("the list", () => {
     await expect(sessions.list(who, { cursor: "x" })).rejects.toMatchObject(code("invalid_input"));
   });
 
-  it("and its numbers are one's own", async () => {
+  it("and its totals contain only the asker's sessions", async () => {
     const { sessions } = await openHome();
     await talk(sessions, 2);
     await sessions.create(bob, { kind: "job" });
@@ -874,8 +874,8 @@ describe("the list", () => {
   });
 });
 
-describe("whether a person was here before", () => {
-  it("is no with this one session, and yes with another of their own", async () => {
+describe("whether a person has another session", () => {
+  it("is false with one session, and true with another of their own", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.create(bob);
@@ -889,7 +889,7 @@ describe("whether a person was here before", () => {
 });
 
 describe("search", () => {
-  it("finds what was said a moment ago, with its neighbours in that session", async () => {
+  it("finds a message at once, with its neighbours in that session", async () => {
     const { sessions } = await openHome();
     const left = await sessions.create(who, { title: "left" });
     const right = await sessions.create(who);
@@ -916,7 +916,7 @@ describe("search", () => {
     ]);
   });
 
-  it("never fails, whatever is typed", async () => {
+  it("never fails for any input", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.append(who, id, user("hello world, C++ problem test a b deploying chat-send"));
@@ -980,7 +980,7 @@ describe("search", () => {
       ).toEqual([seq]);
   });
 
-  it("looks where it is told: session, platform, kind, role, page", async () => {
+  it("filters by session, platform, kind, role and page", async () => {
     const { sessions } = await openHome();
     const chat = await sessions.open({ platform: "telegram", chatId: "1", userId: "1" });
     const editor = await sessions.create(who, { kind: "editor" });
@@ -998,7 +998,7 @@ describe("search", () => {
     expect(await found({ limit: 2, offset: 2 })).toBe(1);
   });
 
-  it("finds what was undone only on request, and nothing of what was removed", async () => {
+  it("finds undone messages only on request, and no removed ones", async () => {
     const { sessions, file } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.append(who, id, user("a wrong xylophone"));
@@ -1010,7 +1010,7 @@ describe("search", () => {
     expect(readFileSync(file).includes("xylophone")).toBe(false);
   });
 
-  it("finds in a fork what it shows of its origin", async () => {
+  it("finds in a fork the messages that it shows from its origin", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.append(who, id, [user("shared kiwi"), user("later mango")]);
@@ -1019,7 +1019,7 @@ describe("search", () => {
     expect(await sessions.search(who, "mango", { session: fork.id })).toEqual([]);
   });
 
-  it("finds only one's own", async () => {
+  it("finds only visible messages", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.append(who, id, user("my diary"));
@@ -1029,7 +1029,7 @@ describe("search", () => {
 });
 
 describe("changing, removing and pruning", () => {
-  it("changes what is given, leaves what is not, and clears with null", async () => {
+  it("changes given fields, keeps absent ones, and clears with null", async () => {
     const { sessions, clock } = await openHome();
     const { id } = await sessions.create(who, { cwd: "/a", model: "m", config: { a: 1 } });
     expect(await sessions.change(who, id, { cwd: "/b" })).toMatchObject({ cwd: "/b", config: { a: 1 } });
@@ -1052,7 +1052,7 @@ describe("changing, removing and pruning", () => {
     await expect(sessions.change(who, unknown, {})).rejects.toMatchObject(code("not_found"));
   });
 
-  it("lists conversations with the session that is current in each", async () => {
+  it("lists conversations with their current session", async () => {
     const { sessions } = await openHome();
     const { session, conversation } = await sessions.open({ platform: "telegram", chatId: "1", userId: "1" });
     const { session: next } = await sessions.reset(everyone, conversation.number);
@@ -1066,7 +1066,7 @@ describe("changing, removing and pruning", () => {
     );
   });
 
-  it("removes a session with all that was said in it, once", async () => {
+  it("removes a session with all its messages, once", async () => {
     const { sessions } = await openHome();
     const { session, conversation } = await sessions.open({ platform: "telegram", chatId: "1", userId: "1" });
     await sessions.append(everyone, session.id, user("gone"));
@@ -1079,7 +1079,7 @@ describe("changing, removing and pruning", () => {
     expect(again.conversation.number).not.toBe(conversation.number);
   });
 
-  it("prunes only what has ended and was not used for long, and tells before it does", async () => {
+  it("prunes only ended sessions that were unused for long, after a dry run", async () => {
     const { sessions, clock } = await openHome();
     const old = await talk(sessions, 1);
     await sessions.change(who, old, { ended: true });
@@ -1096,7 +1096,7 @@ describe("changing, removing and pruning", () => {
       await expect(sessions.prune(who, { olderThanDays })).rejects.toMatchObject(code("invalid_input"));
   });
 
-  it("prunes one platform, one kind, one person's, and never what a conversation went back to", async () => {
+  it("prunes by platform, kind and person, and never a session that was resumed", async () => {
     const { sessions, clock } = await openHome();
     const ended: Record<string, string> = {};
     for (const platform of ["telegram", "discord", "slack"]) {
@@ -1119,7 +1119,7 @@ describe("changing, removing and pruning", () => {
     expect(await sessions.get(bob, ended.slack ?? "")).toBeDefined();
   });
 
-  it("refuses a hold that is no length of time, or on nobody's session", async () => {
+  it("refuses a hold with an invalid duration, or on a missing session", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await expect(sessions.hold(who, id, "x", Number.NaN)).rejects.toMatchObject(code("invalid_input"));
@@ -1128,8 +1128,8 @@ describe("changing, removing and pruning", () => {
   });
 });
 
-describe("who may see what", () => {
-  it("is the owner: to anyone else a session looks like none", async () => {
+describe("visibility", () => {
+  it("is limited to the owner: for others a session does not exist", async () => {
     const { sessions } = await openHome();
     const id = await talk(sessions, 1);
     const absent = await Promise.all([
@@ -1160,7 +1160,7 @@ describe("who may see what", () => {
     expect(await sessions.shownLength(who, id)).toBe(2);
   });
 
-  it("is, where others read along, only what was said there", async () => {
+  it("is limited to messages of the chat, in a chat with other readers", async () => {
     const { sessions } = await openHome();
     const from: SourceInput = { platform: "discord", chatId: "guild", chatType: "group", userId: "b" };
     const there = await sessions.open(from, bob);
@@ -1174,8 +1174,8 @@ describe("who may see what", () => {
   });
 });
 
-describe("a store in threads of its own", () => {
-  it("keeps the same promises", async () => {
+describe("a store in separate threads", () => {
+  it("behaves the same", async () => {
     const home = await openHome({ mode: "workers" });
     const { sessions } = home;
     const from = { platform: "telegram", chatId: "1", userId: "1" };

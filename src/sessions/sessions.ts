@@ -48,19 +48,19 @@ import {
 
 export interface SessionsOptions {
   readonly store: Store;
-  /** The zone in which "daily at 4" is meant and session ids are written. Default: this machine's. */
+  /** The time zone of daily resets and session ids. Default: this machine's. */
   readonly zone?: string;
-  /** When conversations start afresh. Default: after a day of silence, and daily at 4. */
+  /** When conversations are reset. Default: after a day without activity, and daily at 4:00. */
   readonly reset?: ResetSettings;
-  /** Who shares a conversation. Default: everyone in a group or thread has their own. */
+  /** Who shares a conversation. Default: each person in a group or thread has their own. */
   readonly scope?: ScopeSettings;
   readonly profile?: string;
-  /** For tests: time and chance. */
+  /** Time and randomness, for tests. */
   readonly clock?: Clock;
 }
 
 export interface OpenOptions extends RoutingOptions {
-  /** Start a new session whatever the policy says. */
+  /** Starts a new session regardless of the policy. */
   readonly fresh?: boolean;
 }
 
@@ -69,86 +69,89 @@ export interface CreateOptions extends Omit<NewSession, "id" | "kind" | "owner">
   readonly kind?: SessionKind;
 }
 
-/** A session by id, and who asks. Reading what one may not see gives `undefined`; changing it is `not_found`. */
+/** Methods on sessions, by asker and id. Without permission, reads return `undefined` and changes throw `not_found`. */
 export interface Sessions {
   /**
-   * The conversation of this source and its current session, made at first contact and renewed by policy. Two
-   * callers at once get the same one. `fresh` tells why a new session began, until `markShown`.
+   * Returns the conversation of this source and its current session. Creates both if needed, and resets them by policy;
+   * concurrent callers get the same. `fresh` contains the reason of a reset until `markShown`.
    */
   open(from: SourceInput, options?: OpenOptions): Promise<Opened>;
-  /** The model or the person was told about the fresh start; it will not be reported again. */
+  /** Records that the model or the person was notified about the reset. */
   markShown(conversation: number, shown: ResetNotification): Promise<void>;
-  /** A session that belongs to no chat, addressed by its id. */
+  /** Creates a session without a chat. */
   create(who: { readonly person: PersonId }, options?: CreateOptions): Promise<Session>;
 
-  /** Adds messages at the end. Resolves when they are on the disk; returns their seqs. */
+  /** Appends messages and returns their seqs. Resolves when they are stored on disk. */
   append(
     who: Asker,
     id: string,
     messages: MessageInput | readonly MessageInput[],
   ): Promise<readonly number[]>;
-  /** What the session shows: what the model should see. */
+  /** The messages that the session shows, for the model. */
   history(
     who: Asker,
     id: string,
     range?: { readonly offset?: number; readonly limit?: number },
   ): Promise<readonly Message[] | undefined>;
-  /** How many messages the session shows. */
+  /** The number of messages that the session shows. */
   shownLength(who: Asker, id: string): Promise<number | undefined>;
-  /** What it shows, as runs of messages. Messages never change, so the same shape is the same history. */
+  /** The view as ranges of messages. Messages are immutable, so equal ranges mean an equal history. */
   ranges(who: Asker, id: string): Promise<ViewRanges | undefined>;
-  /** Everything ever said in it, shown or not. */
+  /** All messages of the session, shown or not. */
   messages(
     who: Asker,
     id: string,
     range?: { readonly after?: number; readonly limit?: number },
   ): Promise<readonly Message[] | undefined>;
-  /** Yields what is said from now on (or after a seq), whichever process says it, until the signal aborts or it is removed. */
+  /** Yields new messages (or all after a seq) of all processes, until the signal aborts or the session is removed. */
   follow(who: Asker, id: string, options?: FollowOptions): AsyncIterable<Message>;
-  /** Shows these messages and nothing else. What was said stays readable through `messages`. */
+  /** Replaces the view with these messages. The old ones stay available through `messages`. */
   rewrite(who: Asker, id: string, messages: readonly MessageInput[]): Promise<ViewChangeResult>;
-  /** Takes the last human message and all after it out of view. */
+  /** Removes the last human message and everything after it from the view. */
   undo(who: Asker, id: string): Promise<ViewChangeResult>;
-  /** Takes back the last undo or rewind, unless something was said since. */
+  /** Reverts the last undo or rewind, if there is no message since. */
   redo(who: Asker, id: string): Promise<ViewChangeResult>;
-  /** Shows nothing after this message. */
+  /** Removes everything after this message from the view. */
   rewind(
     who: Asker,
     id: string,
     to: { readonly session?: string; readonly seq: number },
   ): Promise<ViewChangeResult>;
-  /** Shows a summary and the last messages instead of all of them. The originals stay searchable. */
+  /** Shows a summary and the last messages. The originals stay searchable. */
   compress(
     who: Asker,
     id: string,
     summary: string,
     options?: { readonly keepLast?: number },
   ): Promise<ViewChangeResult>;
-  /** The shapes a session had, newest first; 50 or 30 days are kept. */
+  /** The kept versions of the view, newest first: at most 50, for 30 days. */
   versions(who: Asker, id: string): Promise<readonly ViewVersion[]>;
-  /** Shows what an earlier version showed. */
+  /** Restores an earlier version of the view. */
   restore(who: Asker, id: string, version: number): Promise<ViewChangeResult>;
-  /** A new session that shows the same; each goes its own way from here. Costs the same at any length. */
+  /** Creates a session with the same view, independent from now on. Takes the same time for any length. */
   fork(who: Asker, id: string, options?: CreateOptions & { readonly keep?: number }): Promise<Session>;
-  /** Adds a model call's tokens and cost, under its purpose: an answer, unless said. */
+  /** Adds the tokens and cost of a model request. Default purpose: `answer`. */
   recordUsage(
     who: Asker,
     id: string,
     usage: UsageDelta,
     options?: { readonly purpose?: UsagePurpose },
   ): Promise<Session>;
-  /** What it has used, by time, purpose and model; its counters are the sum. */
+  /** The usage by time, purpose and model. The session's counters are the sum. */
   usageEntries(who: Asker, id: string): Promise<readonly UsageEntry[] | undefined>;
 
-  /** The conversation gets a new session. The old one stays resumable. */
+  /** Starts a new session in the conversation. The old one can be resumed. */
   reset(who: Asker, conversation: number): Promise<Opened>;
-  /** The conversation goes on in this session. Unknown: `undefined`. Not yours, or not for everyone there: `not_allowed`. */
+  /**
+   * Makes this session current in the conversation. `undefined` for an unknown session; throws `not_allowed` if the asker or
+   * other readers of the chat may not see it.
+   */
   switchTo(who: Asker, conversation: number, id: string): Promise<Opened | undefined>;
-  /** Sets the title, unique among yours; empty clears it. */
+  /** Sets the title, which is unique for each owner. An empty title clears it. */
   title(who: Asker, id: string, title: string): Promise<Session>;
   /**
-   * A title that must not fail, such as a model's: shortened, and with the next number if you have it already. With
-   * `ifUntitled` it never replaces one that is there. `usage` is what asking for it has used; it is counted in any case.
+   * Sets a title without failing, such as one proposed by a model: cuts it if needed and adds a number if it is taken. With
+   * `ifUntitled` it keeps an existing title. `usage` of the proposal is recorded in any case.
    */
   autoTitle(
     who: Asker,
@@ -156,37 +159,37 @@ export interface Sessions {
     title: string,
     options?: { readonly ifUntitled?: boolean; readonly usage?: UsageDelta },
   ): Promise<Session>;
-  /** The newest of a lineage ("plan" finds "plan #3"), or exactly "plan #2". */
+  /** The newest session of a lineage ("plan" finds "plan #3"), or exactly "plan #2". */
   findByTitle(who: Asker, title: string): Promise<Session | undefined>;
   /** The session with exactly this id. */
   get(who: Asker, id: string): Promise<Session | undefined>;
-  /** By id, handle or unambiguous beginning of an id. Several: `ambiguous`, with the candidates in details. */
+  /** By id, handle or the start of an id. Throws `ambiguous` with the candidates if several match. */
   find(who: Asker, text: string): Promise<Session | undefined>;
   list(who: Asker, query?: Omit<ListQuery, "asker">): Promise<Page<ListedSession>>;
   search(who: Asker, text: string, query?: Omit<SearchRequest, "asker" | "text">): Promise<readonly Hit[]>;
   change(who: Asker, id: string, change: SessionChange): Promise<Session>;
   archive(who: Asker, id: string, archived?: boolean): Promise<Session>;
-  /** Gone, and its words overwritten. What a fork still shows stays with the fork. */
+  /** Deletes the session and overwrites its text. Messages that a fork still shows are kept for the fork. */
   remove(who: Asker, id: string): Promise<boolean>;
-  /** Ended sessions unused for 90 days. Tells what would go; with `dryRun: false` they go. */
+  /** Returns ended sessions unused for 90 days. Removes them only with `dryRun: false`. */
   prune(who: Asker, options?: PruneOptions): Promise<readonly Session[]>;
-  /** While held, the policy does not end it: some work of yours is not done. */
+  /** Prevents automatic resets of the session for this time, while some work is in progress. */
   hold(who: Asker, id: string, name: string, ms: number): Promise<void>;
   release(who: Asker, id: string, name: string): Promise<boolean>;
-  /** Whether this person has any session but this one. */
+  /** Whether the asker may see a session besides this one. */
   hasOther(who: Asker, id: string): Promise<boolean>;
   stats(who: Asker): Promise<Stats>;
   blob(who: Asker, hash: string): Promise<Uint8Array | undefined>;
-  /** The conversations that point at a session, or those of a chat. Looking touches nothing and resets nothing. */
+  /** The conversations that point to a session, or those of a chat. Resets nothing. */
   conversations(who: Asker, of: string | SourceInput): Promise<readonly Conversation[]>;
-  /** All your conversations, in pages, each with the session that is current there. The same holds: it only reads. */
+  /** All conversations of the asker with their current session, in pages. Resets nothing. */
   listConversations(who: Asker, query?: Omit<ConversationQuery, "asker">): Promise<Page<CurrentConversation>>;
-  /** Why a conversation started afresh, or did not; newest first. */
+  /** The decisions about the conversation's session with their reasons, newest first. */
   decisions(who: Asker, conversation: number): Promise<readonly PolicyDecision[]>;
 
-  /** Everything of a session as plain JSON: messages, what it shows, bytes. */
+  /** The session as plain JSON: messages, view and bytes. */
   export(who: Asker, id: string): Promise<SessionExport | undefined>;
-  /** What `export` gave, as the same session. A session with that id is not touched: `invalid_input`. */
+  /** Imports the result of `export`. Throws `invalid_input` if a session with this id exists. */
   import(json: unknown, options?: { readonly owner?: string }): Promise<Session>;
 }
 
@@ -200,22 +203,22 @@ export interface PruneOptions {
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** The session layer over a store. It keeps nothing in memory: make as many as you like. */
+/** The session layer over a store. It has no state of its own, so a program can create several. */
 export function createSessions(options: SessionsOptions): Sessions {
   const { store, scope = {}, profile = "main", clock = systemClock, reset = DEFAULT_RESET } = options;
-  const given = options.zone === undefined ? undefined : assertZone(options.zone);
+  const configuredZone = options.zone === undefined ? undefined : assertZone(options.zone);
   const settings: RoutingSettings = {
     profile,
     reset,
     scope,
     clock,
-    // To find out takes a while, and whoever names every session by an id of their own never needs it.
+    // Reading the system's zone is slow, and callers that provide all session ids never need it.
     get zone() {
-      return given ?? assertZone(systemZone());
+      return configuredZone ?? assertZone(systemZone());
     },
   };
   const newId = (): string => generateSessionId(settings);
-  const reshaped = async (
+  const changeView = async (
     who: Asker,
     id: string,
     change: WithoutAsker<ViewChange>,
@@ -224,20 +227,20 @@ export function createSessions(options: SessionsOptions): Sessions {
     return throwIfRefused(await store.messages.changeView({ ...change, ...ask }));
   };
 
-  /** Makes a session under an id of our own; one that chance gave twice in a second is tried again. */
-  const underFreeId = async (
-    wanted: string | undefined,
-    make: (id: string) => Promise<Session | Refused>,
+  /** Retries with another generated id if the first one is taken. */
+  const createWithFreeId = async (
+    requestedId: string | undefined,
+    create: (id: string) => Promise<Session | Refused>,
   ): Promise<Session> => {
     for (;;) {
-      const made = await make(assertSessionId(wanted ?? newId()));
-      const isTaken = isRefused(made) && made.details?.field === "id";
-      if (wanted !== undefined || !isTaken) return throwIfRefused(made);
+      const created = await create(assertSessionId(requestedId ?? newId()));
+      const isTaken = isRefused(created) && created.details?.field === "id";
+      if (requestedId !== undefined || !isTaken) return throwIfRefused(created);
     }
   };
 
-  const get = async (who: Asker, id: string): Promise<Session | undefined> =>
-    (await store.sessions.find({ asker: who, text: id })).find((session) => session.id === id);
+  const get = (who: Asker, id: string): Promise<Session | undefined> =>
+    store.sessions.getSession({ asker: who, session: id });
 
   return checkArguments({
     async open(from, { fresh = false, ...rest } = {}) {
@@ -245,10 +248,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     markShown: (conversation, shown) =>
       store.conversations.markResetNotified({ conversation, notified: shown }),
-    async create(who, { id: wanted, kind = "chat", title: raw, ...rest } = {}) {
+    async create(who, { id: requestedId, kind = "chat", title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
       const session = { ...rest, kind, owner: who.person, ...(title !== undefined && { title }) };
-      return underFreeId(wanted, (id) =>
+      return createWithFreeId(requestedId, (id) =>
         store.sessions.create({ session: { ...session, id }, profile, now: clock.now() }),
       );
     },
@@ -268,25 +271,26 @@ export function createSessions(options: SessionsOptions): Sessions {
     follow: (who, id, range = {}) => followSession(store, who, id, range),
     async rewrite(who, id, input) {
       const { messages, blobs } = prepareMessages(input);
-      return reshaped(who, id, { kind: "rewrite", messages, blobs });
+      return changeView(who, id, { kind: "rewrite", messages, blobs });
     },
-    undo: (who, id) => reshaped(who, id, { kind: "undo" }),
-    redo: (who, id) => reshaped(who, id, { kind: "redo" }),
+    undo: (who, id) => changeView(who, id, { kind: "undo" }),
+    redo: (who, id) => changeView(who, id, { kind: "redo" }),
     rewind: (who, id, to) =>
-      reshaped(who, id, { kind: "rewind", to: { session: to.session ?? id, seq: to.seq } }),
+      changeView(who, id, { kind: "rewind", to: { session: to.session ?? id, seq: to.seq } }),
     async compress(who, id, summary, { keepLast = 0 } = {}) {
       const [message] = prepareMessages({ role: "note", text: summary, extra: { summary: true } }).messages;
-      if (message === undefined) throw new PostriderError("internal", "A summary became no message.");
-      return reshaped(who, id, { kind: "compress", summary: message, keepLast });
+      if (message === undefined)
+        throw new PostriderError("internal", "The summary is empty after preparation.");
+      return changeView(who, id, { kind: "compress", summary: message, keepLast });
     },
     versions: (who, id) => store.messages.listVersions({ asker: who, session: id }),
-    restore: (who, id, version) => reshaped(who, id, { kind: "restore", version }),
-    async fork(who, origin, { keep, id: wanted, title: raw, ...rest } = {}) {
+    restore: (who, id, version) => changeView(who, id, { kind: "restore", version }),
+    async fork(who, origin, { keep, id: requestedId, title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
       const ask = { asker: who, session: assertSessionId(origin), now: clock.now() };
       const copy = { ...rest, ...(title !== undefined && { title }) };
       const upTo = keep === undefined ? {} : { keep };
-      return underFreeId(wanted, (id) =>
+      return createWithFreeId(requestedId, (id) =>
         store.sessions.fork({ ...ask, ...upTo, newSession: { ...copy, id } }),
       );
     },
@@ -400,7 +404,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
 }
 
-/** A length of time: a date in the future would prune what is in use. */
+/** A negative duration would prune sessions in use. */
 function checkLength(value: number, field: string): number {
   if (Number.isFinite(value) && value >= 0) return value;
   throw new PostriderError("invalid_input", `${field} must be a number, zero or more.`, {

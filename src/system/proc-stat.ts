@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What Linux says of a process. */
+/** The fields of `/proc/<pid>/stat` on Linux. */
 export interface ProcStat {
   readonly pid: number;
-  /** A letter of the kernel, such as `T` for a stopped process. */
+  /** The kernel's letter, such as `T` for a stopped process. */
   readonly state: string;
   readonly isZombie: boolean;
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** In the kernel's ticks since the machine started. */
+  /** The start time in ticks since boot. */
   readonly startTicks: string;
 }
 
@@ -20,7 +20,7 @@ export function readProcStat(pid: number): ProcStat | undefined {
   } catch {
     return undefined;
   }
-  // The name, in brackets, may hold spaces and brackets itself.
+  // The name is in parentheses and may contain spaces and parentheses.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
   const [state = "", parent, group, session] = fields;
   return {
@@ -34,7 +34,7 @@ export function readProcStat(pid: number): ProcStat | undefined {
   };
 }
 
-/** All that there are now; on Linux only. */
+/** All processes. Linux only. */
 export function listProcStats(): readonly ProcStat[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -3,27 +3,27 @@ import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { readProcStat } from "./proc-stat.ts";
 
-/** Which process is meant: a pid alone comes back, with another process behind it. */
+/** Identifies a process. A pid alone is not enough, because the system reuses it. */
 export interface ProcessInstance {
   readonly pid: number;
   readonly startTime: string;
 }
 
-/** When a process started, as the kernel says, also if it has just ended; `undefined` when there is none. */
+/** The start time that the kernel reports, also for a zombie. `undefined` if there is no such process. */
 export function readStartTime(pid: number): string | undefined {
   if (process.platform !== "linux") return readStartTimeFromPs(pid);
   const stat = readProcStat(pid);
-  // Ticks are counted from the machine's start, so the same number may come back after the next one.
+  // Ticks count from boot, so the same number can occur again after a restart.
   return stat === undefined ? undefined : `${getBootId()}/${stat.startTicks}`;
 }
 
-/** Whether it is this very process, and runs. One that nobody has asked yet how it ended does not. */
+/** Whether exactly this process runs. A zombie does not. */
 export function isAlive({ pid, startTime }: ProcessInstance): boolean {
   if (process.platform === "linux" && readProcStat(pid)?.isZombie !== false) return false;
   return readStartTime(pid) === startTime;
 }
 
-/** The start time in the kernel's ticks since boot; `ended` for a zombie, `undefined` where the kernel does not say. */
+/** The start time in ticks since boot; `ended` for a zombie, `undefined` if there is no such process or no `/proc`. */
 export function readStartTicks(pid: number): string | undefined {
   const stat = readProcStat(pid);
   return stat?.isZombie ? "ended" : stat?.startTicks;
@@ -47,13 +47,13 @@ function readBootId(): string | undefined {
 
 function readStartTimeFromPs(pid: number): string | undefined {
   try {
-    const said = execFileSync("ps", ["-o", "state=,lstart=", "-p", String(pid)], {
+    const output = execFileSync("ps", ["-o", "state=,lstart=", "-p", String(pid)], {
       encoding: "utf8",
       env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
     });
-    const [state = "Z", ...start] = said.trim().split(/\s+/);
+    const [state = "Z", ...start] = output.trim().split(/\s+/);
     return state.startsWith("Z") ? undefined : start.join(" ");
   } catch {
-    return undefined; // ps fails when there is no such process
+    return undefined; // ps fails if there is no such process
   }
 }

@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import type { Clock } from "../ports/clock.ts";
 
-/** Asking the system for chance costs as much for four bytes as for four thousand. */
+/** A request to the system takes as long for four random bytes as for four thousand. */
 const pool = new Uint8Array(4096);
 let used: number = pool.length;
 
@@ -21,7 +21,7 @@ export const systemClock: Clock = {
 
 let zone: string | undefined;
 
-/** The zone this machine lives in. */
+/** The time zone of this machine. */
 export function systemZone(): string {
   zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
   return zone;

@@ -18,9 +18,9 @@ type ToolCaller = (name: string, given: Readonly<Record<string, unknown>>) => Pr
 
 const ARGS = { word: "saddle" };
 
-/** What must hold when an agent calls a tool that it did not bring itself. */
+/** Rules for calls of tools that the turn provides. */
 export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
-  rule("acts only when the next event is asked for, on what the agent gave it", async () => {
+  rule("runs only when the next event is requested, with the agent's arguments", async () => {
     const tool = createRecordingTool();
     const events = await startToolTurn(uses, tool);
     const { call } = await waitForEvent(events, "tool_call");
@@ -29,7 +29,7 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
       { name: tool.name, arguments: ARGS, effect: "external" },
     );
     await waitTicks();
-    assert.deepEqual(tool.given, [], "it has acted before anybody could store the call");
+    assert.deepEqual(tool.given, [], "the tool ran before the call could be stored");
     const result = await waitForEvent(events, "tool_result");
     assert.deepEqual(result, {
       type: "tool_result",
@@ -41,7 +41,7 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
     await drainEvents(events.next(), events);
   });
 
-  rule("asks first where it wants to, and acts when it may", async () => {
+  rule("requests its approval first, and runs after a yes", async () => {
     const tool = createRecordingTool({ buildApprovalRequest: () => ({ title: "Keep it?" }) });
     const events = await startToolTurn(uses, tool);
     const asked = await waitForEvent(events, "approval");
@@ -53,7 +53,7 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
   });
 
   for (const answer of ["deny", "never"] as const) {
-    rule(`does not act when the person says ${answer}: that is a call with a failed result`, async () => {
+    rule(`does not run after the answer ${answer}: the call has a failed result`, async () => {
       const tool = createRecordingTool({ buildApprovalRequest: () => ({ title: "Keep it?" }) });
       const events = await startToolTurn(uses, tool);
       (await waitForEvent(events, "approval")).answer(answer);
@@ -65,7 +65,7 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
     });
   }
 
-  rule("that throws has failed, and the agent goes on", async () => {
+  rule("that throws has a failed result, and the agent continues", async () => {
     const events = await startToolTurn(
       uses,
       createRecordingTool({ run: () => Promise.reject(new Error("It broke.")) }),
@@ -74,14 +74,14 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
     await drainEvents(events.next(), events);
   });
 
-  rule("is not there: its call has failed, and the agent goes on", async () => {
+  rule("that does not exist has a failed result, and the agent continues", async () => {
     const { agent, said } = await uses("keep", ARGS);
     const events = agent.run(createAgentTurn(said), createAgentSignal())[Symbol.asyncIterator]();
     assert.equal((await waitForEvent(events, "tool_result")).failed, true);
     await drainEvents(events.next(), events);
   });
 
-  rule("that does not end by itself does not keep the agent from being stopped", async () => {
+  rule("that never ends does not prevent the agent from stopping", async () => {
     const acting = Promise.withResolvers<void>();
     const endless = (): Promise<ToolOutput> => {
       acting.resolve();
@@ -98,7 +98,7 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
   });
 }
 
-/** A tool that keeps what it was given. */
+/** A tool that records its arguments. */
 function createRecordingTool(more: Partial<Tool> = {}): Tool & { readonly given: unknown[] } {
   const given: unknown[] = [];
   return {

@@ -29,11 +29,11 @@ const good: Run = async function* (_, signal) {
 };
 
 describe("the contract of agents", () => {
-  it("is kept by one that does nothing wrong", async () => {
+  it("passes for a correct agent", async () => {
     expect(await broken({})).toEqual([]);
   });
 
-  it("notices another answer, what is counted twice, and what cannot be counted", async () => {
+  it("detects a wrong answer, usage that is counted twice, and invalid usage", async () => {
     const other: Run = async function* () {
       yield say("c");
     };
@@ -51,7 +51,7 @@ describe("the contract of agents", () => {
     }
   });
 
-  it("notices one that mixes what was asked at the same time, and one that changes what it was given", async () => {
+  it("detects an agent that mixes concurrent turns, and one that changes its input", async () => {
     let mine = "";
     const mixing: Run = async function* (_, signal) {
       if (signal.aborted) return;
@@ -74,7 +74,7 @@ describe("the contract of agents", () => {
     ]);
   });
 
-  it("notices one that does not stop, and one for which being stopped is a failure", async () => {
+  it("detects an agent that does not stop, and one that reports a stop as a failure", async () => {
     const deaf: Run = async function* () {
       yield say("a");
       await new Promise(() => {});
@@ -92,7 +92,7 @@ describe("the contract of agents", () => {
     ]);
   });
 
-  it("notices a failure that is thrown", async () => {
+  it("detects a failure that is thrown", async () => {
     // biome-ignore lint/correctness/useYield: it throws before its first value
     const throwing: Run = async function* () {
       throw new Error("503");
@@ -102,7 +102,7 @@ describe("the contract of agents", () => {
     ]);
   });
 
-  it("notices a tool that acts before anybody could store the call", async () => {
+  it("detects a tool that runs before the call could be stored", async () => {
     const acts = async () => {
       let acted = false;
       const hasty: Run = async function* (_, signal) {
@@ -119,7 +119,7 @@ describe("the contract of agents", () => {
     ]);
   });
 
-  it("notices one that does not wait for the answer to its question", async () => {
+  it("detects an agent that does not wait for its approval", async () => {
     const impatient: Run = async function* () {
       yield { type: "approval", request: { title: "May I?" }, answer: () => {} };
       yield say("Done.");
@@ -129,7 +129,7 @@ describe("the contract of agents", () => {
     expect(failed[0]).toMatch(/^holds it up/);
   });
 
-  it("notices one that uses a tool unasked, before its call was told, and whatever comes of it", async () => {
+  it("detects an agent that runs a tool without its approval, before its call event, or after a refusal", async () => {
     const uses = async (name: string, given: Readonly<Record<string, unknown>>) => {
       const hasty: Run = async function* ({ tools = [] }, signal) {
         tools[0]?.run(given, { id: "1", signal }).catch(() => {});

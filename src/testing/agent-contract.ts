@@ -21,28 +21,28 @@ import { createTestBody, requirePart } from "./skip-rule.ts";
 
 export type { AgentCase } from "./agent-scene.ts";
 
-/** How the suite gets agents of the kind under test. The rules about what it cannot do are skipped. */
+/** Provides the agents under test. Without an optional method, the rules that need it are skipped. */
 export interface AgentHarness {
-  /** It answers with exactly these words, after so many calls of a model. */
+  /** An agent that answers with exactly `answer`, after `calls` requests to a model. */
   answers(): Promise<AgentCase & { readonly answer: string; readonly calls?: number }>;
-  /** It begins to answer and does not end by itself. */
+  /** An agent that starts to answer and never ends by itself. */
   endless?(): Promise<AgentCase>;
-  /** Its model fails. */
+  /** An agent whose model fails. */
   fails?(): Promise<AgentCase>;
-  /** It calls a tool; `acted` tells whether that has done anything. */
+  /** An agent that calls a tool. `acted` returns whether the tool has run. */
   acts?(): Promise<AgentCase & { acted(): boolean }>;
-  /** It asks whether it may. */
+  /** An agent that requests an approval. */
   asks?(): Promise<AgentCase>;
-  /** It calls the turn's tool of this name, once, with these arguments, whatever comes of it, and then ends. */
+  /** An agent that calls the turn's tool of this name once with these arguments, and ends after any result. */
   uses?(name: string, given: Readonly<Record<string, unknown>>): Promise<AgentCase>;
   /** Called after each test. */
   destroy?(): Promise<void>;
 }
 
-/** Long enough for a program to start and write a file: only what has not happened by then was truly not begun. */
+/** Long enough for a process to start and write a file. After this time, the tool was certainly not run. */
 const TIME_TO_ACT_MS = 150;
 
-/** Every rule of the agent port, as tests. An agent is finished when they pass. */
+/** Defines a test for every rule of the agent port. An agent is complete when they pass. */
 export function agentContract({ describe, it }: TestApi, harness: AgentHarness): void {
   const rule = (promise: string, proof: () => Promise<void>): void => {
     const run = async (): Promise<void> => {
@@ -56,25 +56,25 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
   };
 
   describe("an answer", () => {
-    rule("is the pieces of its text, joined", async () => {
+    rule("consists of its text events, joined", async () => {
       const { answer, ...asked } = await harness.answers();
       assert.equal(joinEventText(await runAgent(asked)), answer);
     });
 
-    rule("counts each call of a model once at most, in numbers that can be added", async () => {
+    rule("reports each model request at most once, with numbers that can be added", async () => {
       const { calls = 1, ...asked } = await harness.answers();
       const used = (await runAgent(asked)).flatMap((event) => (event.type === "usage" ? [event.usage] : []));
       assert.ok(used.length <= calls, `${used.length} reports of ${calls} calls`);
       used.reduce(addUsage, emptyUsage());
     });
 
-    rule("to one is not mixed with the answer to another, asked at the same time", async () => {
+    rule("is not mixed with the answer of a concurrent turn", async () => {
       const { answer, ...asked } = await harness.answers();
       const both = await Promise.all([runAgent(asked), runAgent(asked)]);
       assert.deepEqual(both.map(joinEventText), [answer, answer]);
     });
 
-    rule("leaves what it was given as it was", async () => {
+    rule("does not change its input", async () => {
       const { agent, said } = await harness.answers();
       const turn = createAgentTurn(said);
       for (const message of turn.history) deepFreeze(message);
@@ -84,7 +84,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
   });
 
   describe("stopping", () => {
-    rule("before anything was asked: says nothing, does nothing, and ends", async () => {
+    rule("before the start produces nothing and ends", async () => {
       const { agent, said } = await harness.answers();
       const events = await failAfter(
         SOON_MS,
@@ -97,7 +97,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
     });
 
     const endless = () => requirePart(harness.endless, "the agent always ends by itself")();
-    rule("ends the answer soon, without an error, and says no more", async () => {
+    rule("ends the answer soon, without an error and without further events", async () => {
       const { agent, said } = await endless();
       const stop = new AbortController();
       const events = startAgent(agent, said, stop.signal);
@@ -105,13 +105,13 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
       const next = events.next();
       stop.abort();
       const rest = await failAfter(SOON_MS, drainEvents(next, events));
-      // One may have been on its way.
+      // One event may have been in progress.
       const after = rest.filter((event) => event.type !== "usage");
       assert.ok(after.length <= 1, `${after.length} events after it was stopped`);
       assert.ok(!after.some((event) => event.type === "failed"), "being stopped is no failure");
     });
 
-    rule("by going away ends it, too", async () => {
+    rule("by closing the iterator also ends it", async () => {
       const { agent, said } = await endless();
       const stop = new AbortController();
       const events = startAgent(agent, said, stop.signal);
@@ -123,7 +123,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
 
   const fails = () => requirePart(harness.fails, "the agent has no model that could fail")();
   describe("a failure of the model", () => {
-    rule("is told in a sentence, and never thrown", async () => {
+    rule("is an event with a sentence, never an exception", async () => {
       const failed = (await runAgent(await fails())).filter((event) => event.type === "failed");
       assert.equal(failed.length, 1);
       assert.match(failed[0]?.reason ?? "", /\p{L}.*[.!?]$/su);
@@ -132,18 +132,18 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
 
   const acts = () => requirePart(harness.acts, "the agent brings no tools of its own")();
   describe("a tool", () => {
-    rule("acts only when the next event is asked for", async () => {
+    rule("runs only when the next event is requested", async () => {
       const { agent, said, acted } = await acts();
       const events = startAgent(agent, said);
       await waitForEvent(events, "tool_call");
       await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
-      assert.equal(acted(), false, "it has acted before anybody could store the call");
+      assert.equal(acted(), false, "the tool ran before the call could be stored");
       await waitForEvent(events, "tool_result");
       assert.equal(acted(), true);
       await events.return?.();
     });
 
-    rule("does not act when it is stopped between the call and the act", async () => {
+    rule("does not run when the agent is stopped after the call event", async () => {
       const { agent, said, acted } = await acts();
       const stop = new AbortController();
       const events = startAgent(agent, said, stop.signal);
@@ -154,7 +154,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
       assert.equal(acted(), false);
     });
 
-    rule("has one result for each call, of the same id and name, behind it", async () => {
+    rule("has one result for each call, after it and with the same id and name", async () => {
       const open = new Map<string, string>();
       for (const event of await runAgent(await acts())) {
         if (event.type === "tool_call") {
@@ -170,9 +170,9 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
   });
 
   const asks = () => requirePart(harness.asks, "the agent asks nothing by itself")();
-  describe("a question", () => {
+  describe("an approval request", () => {
     for (const answer of ["once", "session", "always", "deny", "never"] as const) {
-      rule(`holds it up until it is answered (${answer}), and then it comes to an end`, async () => {
+      rule(`blocks the agent until it is answered (${answer}), then the agent ends`, async () => {
         const { agent, said } = await asks();
         const events = startAgent(agent, said);
         const asked = await waitForEvent(events, "approval");
@@ -185,7 +185,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
       });
     }
 
-    rule("that nobody answers does not keep it from being stopped", async () => {
+    rule("without an answer does not prevent the agent from stopping", async () => {
       const { agent, said } = await asks();
       const stop = new AbortController();
       const events = startAgent(agent, said, stop.signal);

@@ -3,13 +3,13 @@ import { type Message, textPart } from "../core/message.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Tool } from "../ports/tool.ts";
 
-/** An agent, and what has to be said to it so that it does what the rule is about. */
+/** An agent, and the message that makes it do what the rule is about. */
 export interface AgentCase {
   readonly agent: Agent;
   readonly said: string;
 }
 
-/** Whoever stopped an agent waits no longer. */
+/** The maximum time until a stopped agent ends. */
 export const SOON_MS = 1000;
 
 export function createAgentTurn(said: string, tools: readonly Tool[] = []): AgentTurn {
@@ -39,7 +39,7 @@ export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<
   return found;
 }
 
-/** What comes from here on. */
+/** All remaining events. */
 export async function drainEvents(
   first: Promise<IteratorResult<AgentEvent>>,
   events: AsyncIterator<AgentEvent>,
@@ -55,7 +55,7 @@ export async function waitForEvent<Type extends AgentEvent["type"]>(
 ): Promise<Extract<AgentEvent, { readonly type: Type }>> {
   for (;;) {
     const step = await events.next();
-    assert.ok(step.done !== true, `it ended without a ${type}`);
+    assert.ok(step.done !== true, `the agent ended without an event ${type}`);
     if (step.value.type === type) return step.value as Extract<AgentEvent, { readonly type: Type }>;
   }
 }
@@ -76,7 +76,7 @@ export async function failAfter<T>(ms: number, happens: Promise<T>): Promise<T> 
   }
 }
 
-/** Some turns of the event loop, in which whatever does not wait would go on. */
+/** Waits for some turns of the event loop, in which work that is not blocked would continue. */
 export async function waitTicks(): Promise<"waits"> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   return "waits";

@@ -19,7 +19,7 @@ import {
 
 const PAIRING_INTERVAL_MS = 10 * MINUTE;
 
-/** Who may speak: accounts, roles, codes and guesses. */
+/** Access: accounts, roles, codes and guesses. */
 export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void {
   describe("an account", () => {
     rule("is known after its first accepted message, without a role", async ({ take, store }) => {
@@ -33,16 +33,19 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(await store.access.getAccount({ platform: "telegram" }), undefined);
     });
 
-    rule("is known by either of its ids, and not by a number that has passed on", async ({ take, store }) => {
-      const source = { ...dm("+49"), platform: "signal", userId: "+49", userIdAlt: "uuid-1" };
-      const { person } = (await take(source, "hello")).conversation;
-      const signal = { platform: "signal" };
-      for (const ids of [{ userId: "+49" }, { altId: "uuid-1" }, { userId: "+50", altId: "uuid-1" }])
-        assert.equal((await store.access.getAccount({ ...signal, ...ids }))?.person, person);
-      assert.equal(await store.access.getAccount({ ...signal, userId: "+49", altId: "uuid-2" }), undefined);
-    });
+    rule(
+      "is found by either of its ids, and not by a number that now belongs to another account",
+      async ({ take, store }) => {
+        const source = { ...dm("+49"), platform: "signal", userId: "+49", userIdAlt: "uuid-1" };
+        const { person } = (await take(source, "hello")).conversation;
+        const signal = { platform: "signal" };
+        for (const ids of [{ userId: "+49" }, { altId: "uuid-1" }, { userId: "+50", altId: "uuid-1" }])
+          assert.equal((await store.access.getAccount({ ...signal, ...ids }))?.person, person);
+        assert.equal(await store.access.getAccount({ ...signal, userId: "+49", altId: "uuid-2" }), undefined);
+      },
+    );
 
-    rule("of the terminal is the owner's, whoever has spoken there", async ({ store }) => {
+    rule("of the terminal always belongs to the owner", async ({ store }) => {
       assert.deepEqual(await store.access.getAccount({ platform: "local", userId: "me" }), {
         person: OWNER,
         role: "owner",
@@ -51,7 +54,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
   });
 
   describe("a role", () => {
-    rule("is given and taken, and listed with its accounts", async ({ take, store }) => {
+    rule("can be granted and revoked, and is listed with its accounts", async ({ take, store }) => {
       const person = requireValue((await take(ANN, "hello")).conversation.person);
       assert.deepEqual(await store.access.listGrants(), []);
       assert.equal(await store.access.setRole({ person, role: "member", now: T0 + 1 }), true);
@@ -71,7 +74,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(await store.access.setRole({ person: "p_nobody", role: "member", now: T0 }), false);
     });
 
-    rule("of the owner cannot be taken", async ({ create, store }) => {
+    rule("of the owner cannot be revoked", async ({ create, store }) => {
       assert.equal(await store.access.setRole({ person: OWNER, role: undefined, now: T0 }), false);
       await create(OWNER);
       assert.equal(await store.access.setRole({ person: OWNER, role: "member", now: T0 }), false);
@@ -81,33 +84,36 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
   });
 
   describe("a code", () => {
-    rule("is given once in a while to each account, and the newest counts", async (scene) => {
-      const { store } = scene;
-      const first = await requestPairing(scene, "ann");
-      assert.equal(first.state, "asked");
-      assert.deepEqual(await requestPairing(scene, "ann", { now: T0 + PAIRING_INTERVAL_MS - 1 }), {
-        state: "too_soon",
-        until: T0 + PAIRING_INTERVAL_MS,
-      });
-      assert.equal((await requestPairing(scene, "bob", { now: T0 + 1 })).state, "asked");
-      const again = await requestPairing(scene, "ann", { now: T0 + PAIRING_INTERVAL_MS });
-      assert.equal(again.state, "asked");
-      const codes = await store.access.listPairings({ now: T0 + PAIRING_INTERVAL_MS });
-      assert.deepEqual(
-        codes.map(({ asker }) => asker?.userId),
-        ["bob", "ann"],
-      );
-      assert.equal(codes[1]?.hash, "hash-ann");
-    });
+    rule(
+      "is issued at most once per interval to each account, and the newest one is valid",
+      async (scene) => {
+        const { store } = scene;
+        const first = await requestPairing(scene, "ann");
+        assert.equal(first.state, "asked");
+        assert.deepEqual(await requestPairing(scene, "ann", { now: T0 + PAIRING_INTERVAL_MS - 1 }), {
+          state: "too_soon",
+          until: T0 + PAIRING_INTERVAL_MS,
+        });
+        assert.equal((await requestPairing(scene, "bob", { now: T0 + 1 })).state, "asked");
+        const again = await requestPairing(scene, "ann", { now: T0 + PAIRING_INTERVAL_MS });
+        assert.equal(again.state, "asked");
+        const codes = await store.access.listPairings({ now: T0 + PAIRING_INTERVAL_MS });
+        assert.deepEqual(
+          codes.map(({ asker }) => asker?.userId),
+          ["bob", "ann"],
+        );
+        assert.equal(codes[1]?.hash, "hash-ann");
+      },
+    );
 
-    rule("is known by either id of whoever asks", async (scene) => {
+    rule("is found by either id of the requester", async (scene) => {
       await requestPairing(scene, "ann", { asker: { ...ANN, userId: "1", userIdAlt: "2" } });
       const both = await requestPairing(scene, "ann", { asker: { ...ANN, userId: "1" } });
       assert.equal(both.state, "too_soon");
     });
 
     rule(
-      "is refused to nobody because of others: beyond some, the oldest request is dropped",
+      "is never refused because of other requests: beyond the limit, the oldest request is dropped",
       async (scene) => {
         const { store } = scene;
         await store.sessions.create({
@@ -123,16 +129,16 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
         for (const name of ["a", "b", "c", "d"])
           assert.equal((await requestPairing(scene, name)).state, "asked");
         assert.equal((await requestPairing(scene, "e", { platform: "signal" })).state, "asked");
-        // Codes that link are the person's own: they neither count nor make room.
+        // Codes that link an account are not counted and not dropped.
         const links = Array.from({ length: 5 }, () => "a link");
         assert.deepEqual(await askers(T0), [...links, "b", "c", "d"]);
-        // Whoever asks again replaces their own request.
+        // A new request replaces the requester's old one.
         assert.equal((await requestPairing(scene, "b", { now: T0 + PAIRING_INTERVAL_MS })).state, "asked");
         assert.deepEqual(await askers(T0 + PAIRING_INTERVAL_MS), [...links, "c", "d", "b"]);
       },
     );
 
-    rule("lets whoever asked in, once", async (scene) => {
+    rule("grants access to its requester, once", async (scene) => {
       const { store } = scene;
       const number = await createPairing(scene, "ann");
       const used = throwIfRefused(await store.access.redeemPairing({ pairing: number, now: T0 + 1 }));
@@ -148,7 +154,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal((await scene.take(ANN, "hello")).conversation.person, used.person);
     });
 
-    rule("that has expired lets nobody in", async (scene) => {
+    rule("that has expired grants no access", async (scene) => {
       const { store } = scene;
       const number = await createPairing(scene, "ann");
       assert.deepEqual(await store.access.listPairings({ now: T0 + HOUR }), []);
@@ -156,7 +162,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(await store.access.getAccount({ platform: "telegram", userId: "ann" }), undefined);
     });
 
-    rule("that links gives the account to its person, once", async (scene) => {
+    rule("that links an account assigns it to the code's person, once", async (scene) => {
       const { store, take } = scene;
       const ann = requireValue((await take(ANN, "hello")).conversation.person);
       const code = await requestLinkCode(scene, ann);
@@ -184,14 +190,14 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       );
     });
 
-    rule("needs someone to be for", async (scene) => {
+    rule("needs a requester or a person", async (scene) => {
       const { asker: _, ...nobody } = buildPairingRequest("ann");
       await assertRejects(scene.store.access.requestPairing(nobody), "invalid_input");
     });
   });
 
-  describe("a code that was asked for under a clock that was ahead", () => {
-    rule("counts no longer, and keeps nobody from asking for another", async ({ store }) => {
+  describe("a code that was requested while the clock was ahead", () => {
+    rule("is no longer valid, and does not prevent a new request", async ({ store }) => {
       await store.access.requestPairing(buildPairingRequest("ann", { now: T0 + 48 * HOUR }));
       assert.deepEqual(await store.access.listPairings({ now: T0 }), []);
       assert.equal((await store.access.requestPairing(buildPairingRequest("ann"))).state, "asked");
@@ -200,7 +206,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
   });
 
   describe("guesses", () => {
-    rule("are counted, and too many lock out for a while", async ({ store }) => {
+    rule("are counted, and too many cause a temporary lock", async ({ store }) => {
       const guess = (now: number, name = "telegram:ann") =>
         store.access.countGuess({ name, maxGuesses: 3, lockMs: HOUR, now });
       for (const at of [0, 1, 2]) assert.deepEqual(await guess(T0 + at), { allowed: true });
@@ -208,12 +214,12 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await guess(T0 + 3), { allowed: false, until });
       assert.deepEqual(await guess(T0 + 3, "telegram:bob"), { allowed: true });
       assert.deepEqual(await guess(until - 1), { allowed: false, until });
-      // Then they begin anew.
+      // Then the count starts again.
       for (const at of [0, 1, 2]) assert.deepEqual(await guess(until + at), { allowed: true });
       assert.deepEqual(await guess(until + 3), { allowed: false, until: until + 2 + HOUR });
     });
 
-    rule("lock nobody out for longer than that, whatever the clock said when it began", async ({ store }) => {
+    rule("never cause a longer lock, even if the clock was wrong when it started", async ({ store }) => {
       const guess = (now: number) => store.access.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now });
       for (const at of [0, 1]) await guess(T0 + 48 * HOUR + at);
       assert.deepEqual(await guess(T0), { allowed: true });
@@ -221,7 +227,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await guess(T0), { allowed: false, until: T0 + HOUR });
     });
 
-    rule("are forgiven to whoever guessed right", async ({ store }) => {
+    rule("are reset after a correct one", async ({ store }) => {
       const guess = () => store.access.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now: T0 });
       await guess();
       await guess();

@@ -24,10 +24,10 @@ const DRAFT: AnswerDraft = {
   ],
 };
 
-/** An answer before its message is whole. */
+/** Saved drafts of incomplete messages. */
 export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("what is said of an answer before its message is whole", () => {
-    rule("is kept, and told to whoever takes the turn up", async (scene) => {
+  describe("the saved draft of an incomplete message", () => {
+    rule("is stored, and returned to the runner that takes over the turn", async (scene) => {
       const turn = await scene.begin(ANN, "where?");
       assert.equal(turn.answerDraft, undefined);
       assert.deepEqual(await saveDraft(scene, turn, { text: "Go", thought: "" }), { kept: true });
@@ -35,15 +35,15 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
       await scene.reopen();
       const again = await rerunTurn(scene, turn, "r2");
       assert.deepEqual([again.answerDraft, again.attempt], [DRAFT, 2]);
-      assert.deepEqual(await scene.shows(turn.session), ["where?"], "it is no message yet");
+      assert.deepEqual(await scene.shows(turn.session), ["where?"], "the draft is no message");
       const third = await rerunTurn(scene, again, "r3");
-      assert.deepEqual(third.answerDraft, DRAFT, "nothing has taken its place");
+      assert.deepEqual(third.answerDraft, DRAFT, "nothing replaced it");
       await saveDraft(scene, third, { text: "Go home", thought: "" });
       const fourth = await rerunTurn(scene, third, "r4");
       assert.deepEqual(fourth.answerDraft, { text: "Go home", thought: "" });
     });
 
-    rule("can be read, with the seq of the message that it will be, while the turn runs", async (scene) => {
+    rule("can be read while the turn runs, with the seq of its future message", async (scene) => {
       const turn = await scene.begin(ANN, "where?");
       const growing = (asker: Asker = EVERYONE) =>
         scene.store.turns.getDraft({ asker, session: turn.session });
@@ -60,12 +60,12 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
       assert.equal(await growing(), undefined);
     });
 
-    rule("is not there where nothing was said", async (scene) => {
+    rule("is absent if nothing was saved", async (scene) => {
       const turn = await scene.begin(ANN, "where?");
       assert.ok(!("answerDraft" in (await rerunTurn(scene, turn, "r2"))));
     });
 
-    rule("is replaced by the holder's next message", async (scene) => {
+    rule("is replaced by the next message of the turn's holder", async (scene) => {
       const turn = await scene.begin(ANN, "where?");
       await saveDraft(scene, turn, DRAFT);
       const holder = { asker: EVERYONE, session: turn.session, fence: turn.fence, now: T0 };
@@ -75,7 +75,7 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
       assert.deepEqual(await scene.shows(turn.session), ["where?", "Go north."]);
     });
 
-    rule("stays when others say something, and when nothing is said", async (scene) => {
+    rule("stays when others append messages, and when nothing is appended", async (scene) => {
       const turn = await scene.begin(ANN, "where?");
       await saveDraft(scene, turn, DRAFT);
       const ask = { asker: EVERYONE, session: turn.session, now: T0 };
@@ -85,7 +85,7 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
     });
 
     rule(
-      "is the turn's own: neither another session's message nor the next turn touches it",
+      "belongs to its turn: neither a message of another session nor the next turn changes it",
       async (scene) => {
         const turn = await scene.begin(ANN, "where?");
         await saveDraft(scene, turn, DRAFT);
@@ -103,7 +103,7 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
       },
     );
 
-    rule("is refused from whoever does not hold the turn, and changes nothing", async (scene) => {
+    rule("is refused under an old fence, and changes nothing", async (scene) => {
       const turn = await scene.begin(ANN, "where?");
       await saveDraft(scene, turn, DRAFT);
       const late = { text: "too late", thought: "" };
@@ -126,7 +126,7 @@ function saveDraft({ store }: Scene, { number, fence }: Pick<Turn, "number" | "f
   return store.turns.saveDraft({ turn: number, fence, answerDraft: said });
 }
 
-/** The runners before have gone, and this one claims the session. */
+/** The earlier runners have retired, and this one claims the session. */
 async function rerunTurn(scene: Scene, turn: Turn, by: string): Promise<Turn> {
   for (const id of ["r1", "r2", "r3"]) if (id < by) await scene.store.runners.retire({ runner: id });
   return requireValue(await scene.claim(turn.session, by));

@@ -22,10 +22,10 @@ import {
 const REQUEST: ApprovalRequest = { title: "Remove a folder", detail: "rm -r build", pattern: "rm -r *" };
 const DEADLINE = T0 + MINUTE;
 
-/** An agent's questions: asked once, answered once, by the one who may. */
+/** Approval requests and approval rules. */
 export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("an agent's question", () => {
-    rule("is there until it is answered, also after a restart", async (scene) => {
+  describe("an approval request", () => {
+    rule("stays open until it is answered, also after a restart", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
       const asked = throwIfRefused(await createApproval(scene, turn));
       const { owner: person } = await scene.get(turn.session);
@@ -58,25 +58,22 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       );
     });
 
-    rule(
-      "can be answered until another instant when its deadline is moved, while it is open",
-      async (scene) => {
-        const turn = await scene.begin(ANN, "tidy up");
-        const { number: approval, person } = throwIfRefused(await createApproval(scene, turn));
-        const deadline = DEADLINE + 60 * MINUTE;
-        await scene.store.access.moveApprovalDeadline({ approval, deadline });
-        await scene.reopen();
-        throwIfRefused(await answerApproval(scene, person, approval, "once", deadline));
-        await scene.store.access.moveApprovalDeadline({ approval, deadline: T0 });
-        const asker = { person };
-        assert.equal(
-          requireValue(await scene.store.access.getApproval({ asker, approval })).deadline,
-          deadline,
-        );
-      },
-    );
+    rule("can be answered until its new deadline when that was moved while it was open", async (scene) => {
+      const turn = await scene.begin(ANN, "tidy up");
+      const { number: approval, person } = throwIfRefused(await createApproval(scene, turn));
+      const deadline = DEADLINE + 60 * MINUTE;
+      await scene.store.access.moveApprovalDeadline({ approval, deadline });
+      await scene.reopen();
+      throwIfRefused(await answerApproval(scene, person, approval, "once", deadline));
+      await scene.store.access.moveApprovalDeadline({ approval, deadline: T0 });
+      const asker = { person };
+      assert.equal(
+        requireValue(await scene.store.access.getApproval({ asker, approval })).deadline,
+        deadline,
+      );
+    });
 
-    rule("cannot be asked by a turn that was taken over or is finished", async (scene) => {
+    rule("is refused from a turn that was taken over or has ended", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
       assertRefused(await createApproval(scene, { ...turn, fence: turn.fence - 1 }), "stale_fence");
       await scene.finish(turn, "done");
@@ -84,20 +81,20 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assertRefused(await createApproval(scene, { ...turn, number: 4711 }), "stale_fence");
     });
 
-    rule("is not asked twice when its turn is taken up again, and keeps its deadline", async (scene) => {
+    rule("is not repeated when its turn is retried, and keeps its deadline", async (scene) => {
       const { asked, again } = await rerunAfterCrash(scene);
       const taken = throwIfRefused(await createApproval(scene, again, REQUEST, T0 + 5));
       assert.deepEqual(taken, asked);
       const { person } = asked;
       assert.deepEqual(await scene.store.access.listApprovals({ person }), [asked]);
-      // A second time in the same attempt is another question.
+      // The same request in the same attempt is a new one.
       const second = throwIfRefused(await createApproval(scene, again, REQUEST, T0 + 5));
       assert.notEqual(second.number, asked.number);
       throwIfRefused(await answerApproval(scene, person, asked.number, "once"));
       throwIfRefused(await answerApproval(scene, person, second.number, "deny"));
     });
 
-    rule("is answered as it was while nobody waited for it", async (scene) => {
+    rule("keeps an answer that arrived between two attempts of its turn", async (scene) => {
       for (const [source, given] of [
         [ANN, "once"],
         [BOB, "deny"],
@@ -109,12 +106,12 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
           answer: given,
           answeredAt: T0 + 5,
         });
-        // It counts once.
+        // It is reused once.
         assert.equal(throwIfRefused(await createApproval(scene, again)).answer, undefined);
       }
     });
 
-    rule("is asked anew when it is another, or when nobody answered it in time", async (scene) => {
+    rule("is created again if it differs, or if the first one expired", async (scene) => {
       const { asked, again } = await rerunAfterCrash(scene);
       const other = throwIfRefused(await createApproval(scene, again, { ...REQUEST, detail: "rm -r dist" }));
       assert.notEqual(other.number, asked.number);
@@ -123,16 +120,19 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assert.equal(late.deadline, DEADLINE + 1 + MINUTE);
     });
 
-    rule("of an attempt that fell is over with the turn, so that no answer goes to nobody", async (scene) => {
-      const { asked, again } = await rerunAfterCrash(scene);
-      await scene.finish(again, "done");
-      assert.deepEqual(await scene.store.access.listApprovals({ person: asked.person }), []);
-      const left = await scene.store.access.getApproval({ asker: EVERYONE, approval: asked.number });
-      assert.equal(left?.answer, "expired");
-      assertRefused(await answerApproval(scene, asked.person, asked.number, "once"), "expired");
-    });
+    rule(
+      "of a crashed attempt is closed with the turn, so that it cannot be answered any more",
+      async (scene) => {
+        const { asked, again } = await rerunAfterCrash(scene);
+        await scene.finish(again, "done");
+        assert.deepEqual(await scene.store.access.listApprovals({ person: asked.person }), []);
+        const left = await scene.store.access.getApproval({ asker: EVERYONE, approval: asked.number });
+        assert.equal(left?.answer, "expired");
+        assertRefused(await answerApproval(scene, asked.person, asked.number, "once"), "expired");
+      },
+    );
 
-    rule("says whether it stands in the chat", async (scene) => {
+    rule("records whether it was posted in the chat", async (scene) => {
       const { asked, again } = await rerunAfterCrash(scene);
       assert.equal(asked.isPosted, undefined);
       const delivery = { target: ANN, parts: [textPart("May I?")] };
@@ -146,7 +146,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assert.equal(throwIfRefused(await createApproval(scene, again)).isPosted, undefined);
     });
 
-    rule("is answered once, and the second one learns the first answer", async (scene) => {
+    rule("is answered once, and a second attempt gets the first answer", async (scene) => {
       const { person, number } = await createQuestion(scene);
       throwIfRefused(await answerApproval(scene, person, number, "deny"));
       const refused = assertRefused(await answerApproval(scene, person, number, "always"), "not_allowed");
@@ -162,7 +162,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assertRefused(await answerApproval(scene, person, 4711, "once"), "not_found");
     });
 
-    rule("is not answered by anyone else", async (scene) => {
+    rule("cannot be answered by another person", async (scene) => {
       const { number, person } = await createQuestion(scene);
       assertRefused(await answerApproval(scene, "p_bob", number, "once"), "not_allowed");
       const { store } = scene;
@@ -180,7 +180,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       );
     });
 
-    rule("is answered in time or not at all", async (scene) => {
+    rule("cannot be answered after its deadline", async (scene) => {
       const { person, number } = await createQuestion(scene);
       assertRefused(await answerApproval(scene, person, number, "always", DEADLINE + 1), "expired");
       const asker = { person };
@@ -189,13 +189,13 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assertRefused(await answerApproval(scene, person, number, "once", DEADLINE), "expired");
     });
 
-    rule("may be given up before its time", async (scene) => {
+    rule("can expire before its deadline", async (scene) => {
       const { person, number } = await createQuestion(scene);
       assert.equal(throwIfRefused(await answerApproval(scene, person, number, "expired")).answer, "expired");
       assertRefused(await answerApproval(scene, person, number, "once"), "expired");
     });
 
-    rule("in a shared conversation is for whoever spoke last to begin the turn", async (scene) => {
+    rule("in a shared conversation is for the sender of the turn's last input", async (scene) => {
       const inside = { scope: SCOPE_SHARED };
       await scene.talk(inGroup("ann"), "hello", "hi", inside);
       const turn = await scene.begin(inGroup("bob"), "tidy up", inside);
@@ -211,8 +211,8 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
     });
   });
 
-  describe("what was allowed", () => {
-    rule("for the session is allowed there only", async (scene) => {
+  describe("an approval rule", () => {
+    rule("for a session applies to that session only", async (scene) => {
       const { person, number, session } = await createQuestion(scene);
       const pattern = requireValue(REQUEST.pattern);
       const other = await scene.create(person);
@@ -232,7 +232,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       );
     });
 
-    rule("always is allowed in every session, of that person", async (scene) => {
+    rule("'always' applies to all sessions of that person", async (scene) => {
       const { person, number } = await createQuestion(scene);
       const pattern = requireValue(REQUEST.pattern);
       throwIfRefused(await answerApproval(scene, person, number, "always"));
@@ -247,7 +247,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       );
     });
 
-    rule("once, or without a pattern, is allowed no further", async (scene) => {
+    rule("is not stored for 'once', nor without a pattern", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
       const plain = throwIfRefused(await createApproval(scene, turn, { title: "Just this" }));
       const once = throwIfRefused(await createApproval(scene, turn));
@@ -260,7 +260,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
         assert.equal(await scene.store.access.checkApprovalRules({ person, session, pattern }), undefined);
     });
 
-    rule("never is a no in every session, of that person", async (scene) => {
+    rule("'never' denies in all sessions of that person", async (scene) => {
       const { person, number, session } = await createQuestion(scene);
       const pattern = requireValue(REQUEST.pattern);
       assert.equal(throwIfRefused(await answerApproval(scene, person, number, "never")).answer, "never");
@@ -274,7 +274,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual([allowed, counts.allowed], [[{ pattern, never: true, at: T0 }], 1]);
     });
 
-    rule("always or never is as it was said last", async (scene) => {
+    rule("follows the last answer of 'always' and 'never'", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
       const pattern = requireValue(REQUEST.pattern);
       for (const given of ["always", "never", "never", "always", "always", "never"] as const) {
@@ -285,7 +285,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       }
     });
 
-    rule("for the session does not count against a never, in whichever order", async (scene) => {
+    rule("'never' overrides a rule for the session, in either order", async (scene) => {
       const pattern = requireValue(REQUEST.pattern);
       for (const [source, order] of [
         [ANN, ["session", "never"]],
@@ -301,7 +301,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       }
     });
 
-    rule("in a folder is allowed in that folder only", async (scene) => {
+    rule("for a folder applies to that folder only", async (scene) => {
       const { store } = scene;
       const turn = await scene.begin(ANN, "tidy up");
       const pattern = requireValue(REQUEST.pattern);
@@ -329,7 +329,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       ]);
     });
 
-    rule("without a folder is not allowed in one", async (scene) => {
+    rule("without a folder does not apply to a folder", async (scene) => {
       const { person, number, session } = await createQuestion(scene);
       const pattern = requireValue(REQUEST.pattern);
       throwIfRefused(await answerApproval(scene, person, number, "always"));
@@ -340,7 +340,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       );
     });
 
-    rule("never is a no in every folder, until it is allowed again in one", async (scene) => {
+    rule("'never' denies in every folder, until the pattern is allowed again in one", async (scene) => {
       const { store } = scene;
       const turn = await scene.begin(ANN, "tidy up");
       const pattern = requireValue(REQUEST.pattern);
@@ -369,7 +369,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual(await standings(), ["allowed", undefined, undefined]);
     });
 
-    rule("only once is kept for nothing, but never is", async (scene) => {
+    rule("is not stored for a request that allows only 'once', except 'never'", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
       const pattern = requireValue(REQUEST.pattern);
       for (const given of ["session", "always", "never"] as const) {
@@ -382,7 +382,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       }
     });
 
-    rule("is listed with its folder, and forgotten there only", async (scene) => {
+    rule("is listed with its folder, and removed for that folder only", async (scene) => {
       const { store } = scene;
       const turn = await scene.begin(ANN, "tidy up");
       const pattern = requireValue(REQUEST.pattern);
@@ -407,7 +407,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       );
     });
 
-    rule("is listed, and forgotten where that is wanted", async (scene) => {
+    rule("is listed, and can be removed", async (scene) => {
       const { store } = scene;
       const { person, session, turn, number } = await createQuestion(scene);
       const pattern = requireValue(REQUEST.pattern);
@@ -433,7 +433,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual(await store.access.listApprovalRules({ person }), []);
     });
 
-    rule("goes with the session that is removed, and so do its questions", async (scene) => {
+    rule("is removed with its session, and so are its requests", async (scene) => {
       const { person, number, session, turn } = await createQuestion(scene);
       throwIfRefused(await answerApproval(scene, person, number, "session"));
       const open = throwIfRefused(await createApproval(scene, turn)).number;
@@ -459,7 +459,7 @@ function createApproval(
   return store.access.createApproval({ turn: number, fence, request, deadline: now + MINUTE, now });
 }
 
-/** A question of a turn whose runner fell, and the turn as another has taken it up. */
+/** A request of a turn whose runner crashed, and the turn of the runner that took over. */
 async function rerunAfterCrash(scene: Scene, source = ANN) {
   const { store, deadRunner } = scene;
   const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };

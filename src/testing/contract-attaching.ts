@@ -21,10 +21,10 @@ import {
 const ONE = { runner: "r1", take: "one" } as const;
 const owner: Asker = { person: OWNER };
 
-/** Going on with a session that is there, in a place that is named by its source. */
+/** Continuing an existing session in another chat. */
 export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("attaching a place to a session", () => {
-    rule("makes the conversation there, which speaks in this session from then on", async (scene) => {
+  describe("attaching a chat to a session", () => {
+    rule("creates the conversation there, with this session as the current one", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello", "hi"]);
       const opened = throwIfRefused(await attach(scene, id, { now: T0 + 5 }));
       assert.deepEqual([opened.session.id, opened.created, opened.usesOldScope], [id, false, false]);
@@ -42,7 +42,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual(await scene.shows(id), ["hello", "hi", "go on"]);
     });
 
-    rule("changes nothing where it points there already", async (scene) => {
+    rule("changes nothing if the session is already current", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello"]);
       const first = throwIfRefused(await attach(scene, id));
       const again = throwIfRefused(await attach(scene, id, { now: T0 + HOUR }));
@@ -58,7 +58,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       );
     });
 
-    rule("moves a conversation that points elsewhere, as switching does", async (scene) => {
+    rule("moves a conversation with another session, like switching", async (scene) => {
       const from = await scene.create(OWNER, ["one"]);
       const to = await scene.create(OWNER, ["two"]);
       const source = editor("window");
@@ -66,13 +66,13 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const moved = throwIfRefused(await attach(scene, to.id, { source, now: T0 + HOUR }));
       assert.equal(moved.conversation.number, first.conversation.number);
       assert.deepEqual([moved.conversation.session, moved.conversation.activeAt], [to.id, T0 + HOUR]);
-      assert.equal((await scene.get(from.id)).endReason, "switch", "nobody is left there");
+      assert.equal((await scene.get(from.id)).endReason, "switch", "no conversation points to it");
       const conversation = moved.conversation.number;
       const [decision] = await scene.store.conversations.listDecisions({ asker: EVERYONE, conversation });
       assert.deepEqual(decision, { at: T0 + HOUR, decision: "switched", from: from.id, to: to.id });
     });
 
-    rule("begins again where the conversation has expired", async (scene) => {
+    rule("works after the conversation has expired", async (scene) => {
       const { id } = await scene.create(OWNER, ["one"]);
       const { conversation } = throwIfRefused(await attach(scene, id));
       const reset = { idleBefore: T0 + HOUR };
@@ -87,7 +87,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal((await scene.take(editor(id), "still me")).session.id, id);
     });
 
-    rule("lets several places share a session, each with its own conversation", async (scene) => {
+    rule("lets several chats share a session, each with its own conversation", async (scene) => {
       const { id } = await scene.talk(ANN, "hello", "hi", { person: OWNER });
       const one = throwIfRefused(await attach(scene, id, { source: editor("a") }));
       const two = throwIfRefused(await attach(scene, id, { source: editor("b") }));
@@ -99,7 +99,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal((await scene.take(ANN, "me too", { person: OWNER })).session.id, id);
     });
 
-    rule("leaves the session what it was, but open", async (scene) => {
+    rule("does not change the session, except that it reopens it", async (scene) => {
       const named = { ...ANN, chatName: "Ann at home" };
       const { id } = await scene.talk(named, "hello", "hi", { person: OWNER });
       const ask = { asker: owner, session: id, now: T0 };
@@ -116,19 +116,19 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
         1,
         "it stays where it was listed",
       );
-      // Closed by hand, though the conversation points there.
+      // Ended by a person, although the conversation points to it.
       throwIfRefused(await scene.store.sessions.change({ ...ask, change: { ended: true } }));
       assert.deepEqual(throwIfRefused(await attach(scene, id, { now: T0 + HOUR })).session, before);
       assert.deepEqual(await scene.get(id), before);
     });
 
-    rule("works in a profile that nobody has used", async (scene) => {
+    rule("works in an unused profile", async (scene) => {
       const { id } = await scene.create(OWNER);
       const { conversation } = throwIfRefused(await attach(scene, id, { profile: "second" }));
       assert.equal(conversation.key, `agent:second:acp:dm:${id}`);
     });
 
-    rule("says when the place keeps the rules it began under", async (scene) => {
+    rule("reports that the conversation keeps its old scope rules", async (scene) => {
       const group = await scene.talk(inGroup("ann"), "hello", "hi", { scope: SCOPE_SHARED });
       const asker = { person: "p_ann", chat: group.owner };
       const here = { source: inGroup("ann"), asker };
@@ -144,7 +144,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
   });
 
   describe("attaching is refused", () => {
-    rule("for sessions that are not there or were removed, and leaves no conversation", async (scene) => {
+    rule("for sessions that do not exist or were removed, and creates no conversation", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello", "hi"]);
       await scene.fork(id);
       assert.equal(await scene.store.sessions.remove({ asker: owner, session: id, now: T0 }), true);
@@ -157,7 +157,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       }
     });
 
-    rule("for someone else's session, whoever asks", async (scene) => {
+    rule("for another person's session, for every asker", async (scene) => {
       const { id } = await scene.talk(BOB, "mine", "yes");
       const own = await scene.create(OWNER);
       const source = editor("window");
@@ -171,7 +171,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal(requireValue(conversation).session, own.id);
     });
 
-    rule("for a private session where others read along", async (scene) => {
+    rule("for a private session in a chat with other readers", async (scene) => {
       const { id, owner: person } = await scene.talk(ANN, "a secret", "kept");
       for (const scope of [SCOPE_PER_USER, SCOPE_SHARED]) {
         const asker = { person, chat: "chat:telegram:-100" };
@@ -184,7 +184,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       );
     });
 
-    rule("to whoever does not speak in that place", async (scene) => {
+    rule("to a person who is not in that chat", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello"]);
       const asker = { person: "p_bob" };
       assertRefused(await attach(scene, id, { asker }), "not_found");
@@ -203,8 +203,8 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
     });
   });
 
-  describe("a chat's session that goes on in an editor", () => {
-    rule("is private from then on, and the chat goes on in a new one", async (scene) => {
+  describe("a chat's session that continues in an editor", () => {
+    rule("becomes private, and the chat continues in a new one", async (scene) => {
       const { id } = await scene.talk(inGroup("me"), "hello all", "hi", { person: OWNER });
       const { session } = throwIfRefused(await attach(scene, id));
       assert.equal(session.audience, undefined);
@@ -214,7 +214,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual(await scene.shows(id), ["hello all", "hi", "a secret", "kept"]);
     });
 
-    rule("is refused while an answer is being written there", async (scene) => {
+    rule("is refused while a turn runs there", async (scene) => {
       const turn = await scene.begin(inGroup("me"), "hello all", { person: OWNER, claim: ONE });
       assertRefused(await attach(scene, turn.session), "session_busy");
       const source = editor(turn.session);

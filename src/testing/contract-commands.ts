@@ -14,10 +14,10 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** What is said to the program and not to the agent is stored before it acts, and acts once. */
+/** Commands are stored before they act, and act once. */
 export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("a line", () => {
-    rule("is taken once, however often it arrives", async (scene) => {
+  describe("a command", () => {
+    rule("is accepted once, even if it arrives several times", async (scene) => {
       const first = await sendCommand(scene, "/status", { messageId: "7" });
       assert.equal(first.duplicate, false);
       const again = { duplicate: true, inbox: first.inbox };
@@ -40,18 +40,21 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       await assertRejects(sendCommand(scene, "/status", { messageId: "" }), "invalid_input");
     });
 
-    rule("and a message of the same id are one: whichever came first", async (scene) => {
-      const { take, accept } = scene;
-      const message = await take(ANN, "hello", { messageId: "7" });
-      assert.deepEqual(await sendCommand(scene, "hello", { messageId: "7" }), {
-        duplicate: true,
-        inbox: message.inbox,
-      });
-      const { inbox } = await sendCommand(scene, "/new", { messageId: "8" });
-      assert.deepEqual(await accept(ANN, "/new", { messageId: "8" }), { duplicate: true, inbox });
-    });
+    rule(
+      "and a message with the same id are duplicates of each other: the first one counts",
+      async (scene) => {
+        const { take, accept } = scene;
+        const message = await take(ANN, "hello", { messageId: "7" });
+        assert.deepEqual(await sendCommand(scene, "hello", { messageId: "7" }), {
+          duplicate: true,
+          inbox: message.inbox,
+        });
+        const { inbox } = await sendCommand(scene, "/new", { messageId: "8" });
+        assert.deepEqual(await accept(ANN, "/new", { messageId: "8" }), { duplicate: true, inbox });
+      },
+    );
 
-    rule("moves the cursor, also when it was there already", async (scene) => {
+    rule("moves the cursor, also as a duplicate", async (scene) => {
       const at = (value: string) => ({ messageId: "7", cursor: { name: "telegram", value } });
       await sendCommand(scene, "/status", at("100"));
       assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "100");
@@ -60,7 +63,7 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "101");
     });
 
-    rule("makes no account, no person and no conversation, and moves no clock", async (scene) => {
+    rule("creates no account, person or conversation, and does not count as activity", async (scene) => {
       const { store, talk } = scene;
       await sendCommand(scene, "let me in", { source: BOB });
       assert.deepEqual(await store.conversations.findConversations({ asker: EVERYONE, source: BOB }), []);
@@ -73,7 +76,7 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
     });
 
-    rule("is left when its runner is gone before it was answered, and not before", async (scene) => {
+    rule("is orphaned when its runner ends before the answer, and not earlier", async (scene) => {
       const { store, beat } = scene;
       await beat("r1");
       await beat("r2");
@@ -98,7 +101,7 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("is done in the commit that stores its answer", async (scene) => {
+    rule("is marked as done in the commit that stores its answer", async (scene) => {
       const { store } = scene;
       const { inbox } = await sendCommand(scene, "/status");
       const broken = {
@@ -118,7 +121,7 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await store.outbox.listPendingDeliveries({ dueAt: T0, limit: 10 })).length, 1);
     });
 
-    rule("of a person is theirs to see and to take away, while it waits", async (scene) => {
+    rule("is part of its sender's data and is erased with them, while it is pending", async (scene) => {
       const { store, talk } = scene;
       const { owner } = await talk(ANN, "hello", "hi");
       await sendCommand(scene, "/title secret", { source: inGroup("ann"), messageId: "7" });

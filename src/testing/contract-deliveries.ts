@@ -20,11 +20,11 @@ const parts = [{ type: "text" as const, text: "hi" }];
 const toAnn: NewDelivery = { target: ANN, parts };
 const toSignal: NewDelivery = { target: { ...ANN, platform: "signal" }, parts };
 
-/** An answer is stored before it is sent, and sent once. */
+/** Deliveries are stored before they are sent, and sent once. */
 export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("deliveries", () => {
     rule(
-      "are stored with the answer, and those begun count their first attempt",
+      "are stored with the answer, and those with `sendNow` count their first attempt",
       async ({ begin, finish, store }) => {
         const turn = await begin(ANN, "hello");
         const buttons = [[{ label: "Yes", line: "/yes" }]];
@@ -62,7 +62,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       },
     );
 
-    rule("that were sent are never sent again, whatever is said of them later", async (scene) => {
+    rule("that were sent are never sent again, even after a later outcome", async (scene) => {
       const { number: delivery } = await createDelivery(scene, { ...toAnn, sendNow: true });
       const done = throwIfRefused(
         await scene.store.outbox.settle({ delivery, outcome: { state: "sent" }, now: T0 + 1 }),
@@ -85,7 +85,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual(await scene.store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
     });
 
-    rule("that were given up stay so", async (scene) => {
+    rule("that are dead stay dead", async (scene) => {
       const { number: delivery } = await createDelivery(scene, toAnn);
       const dead = throwIfRefused(
         await scene.store.outbox.settle({
@@ -102,7 +102,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       );
     });
 
-    rule("that failed wait until they are due, oldest first", async ({ begin, finish, store }) => {
+    rule("that failed are pending until they are due, oldest first", async ({ begin, finish, store }) => {
       const turn = await begin(ANN, "hello");
       const begun = { ...toAnn, sendNow: true };
       const { deliveries } = await finish(turn, "hi", { deliveries: [begun, begun, begun] });
@@ -135,7 +135,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assertRefused(await store.outbox.settle({ delivery: 999, outcome: dead, now: T0 }), "not_found");
     });
 
-    rule("are begun by one of those who try at once, and the attempt is counted", async (scene) => {
+    rule("are started by one of several concurrent runners, and the attempt is counted", async (scene) => {
       const { number: delivery } = await createDelivery(scene, toAnn);
       const { store } = scene;
       const all = await Promise.all(
@@ -153,7 +153,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assert.equal(await store.outbox.beginDelivery({ delivery: 999, runner: "r1", now: T0 }), undefined);
     });
 
-    rule("tell whoever tries again what earlier attempts have left in the chat", async (scene) => {
+    rule("report the result of earlier attempts to the next one", async (scene) => {
       const first = await createDelivery(scene, { ...toAnn, sendNow: true });
       const waiting = { state: "waiting" as const, nextAt: T0, error: "network" };
       const settled = async (shown: Parameters<typeof withShown>[0]) =>
@@ -166,7 +166,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         shown === undefined ? waiting : { ...waiting, shown };
       assert.equal(await settled("unknown"), "unknown");
       await scene.reopen();
-      assert.equal(await settled(undefined), "unknown", "what is not said stays");
+      assert.equal(await settled(undefined), "unknown", "an absent value keeps the old one");
       const begun = requireValue(
         await scene.store.outbox.beginDelivery({ delivery: first.number, runner: "r1", now: T0 }),
       );
@@ -176,45 +176,38 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assert.equal(begun.nonce, first.nonce, "the nonce is the same for every attempt");
     });
 
-    rule(
-      "count what the platform has answered with an error, and keep when they stepped aside",
-      async (scene) => {
-        const { number: delivery } = await createDelivery(scene, { ...toAnn, sendNow: true });
-        const waiting = { state: "waiting" as const, nextAt: T0, error: "500" };
-        const settle = async (more: object, now = T0) =>
-          throwIfRefused(await scene.store.outbox.settle({ delivery, outcome: { ...waiting, ...more }, now }))
-            .status;
-        const status = { state: "waiting", attempts: 1, nextAt: T0, shown: "nothing", lastError: "500" };
-        assert.deepEqual(await settle({}), status, "a platform that could not be asked counts nothing");
-        assert.deepEqual(await settle({ failed: true }), { ...status, failures: 1 });
-        assert.deepEqual(await scene.store.outbox.listDeferredDeliveries({ limit: 10 }), []);
-        const aside = { ...status, failures: 2, deferredAt: T0 + 5 };
-        assert.deepEqual(await settle({ failed: true, deferred: true }, T0 + 5), aside);
-        await scene.reopen();
-        assert.deepEqual(await settle({ deferred: true }, T0 + 9), aside, "the first time counts");
-        const begun = requireValue(
-          await scene.store.outbox.beginDelivery({ delivery, runner: "r1", now: T0 }),
-        );
-        assert.deepEqual(begun.status, {
-          state: "sending",
-          attempts: 2,
-          shown: "nothing",
-          runner: "r1",
-          failures: 2,
-          deferredAt: T0 + 5,
-        });
-        const listed = async () =>
-          (await scene.store.outbox.listDeferredDeliveries({ limit: 10 })).map(({ number }) => number);
-        assert.deepEqual(await listed(), [delivery]);
-        throwIfRefused(
-          await scene.store.outbox.settle({ delivery, outcome: { state: "sent" }, now: T0 + 10 }),
-        );
-        assert.deepEqual(await listed(), []);
-      },
-    );
+    rule("count errors of the platform, and store the time at which they were deferred", async (scene) => {
+      const { number: delivery } = await createDelivery(scene, { ...toAnn, sendNow: true });
+      const waiting = { state: "waiting" as const, nextAt: T0, error: "500" };
+      const settle = async (more: object, now = T0) =>
+        throwIfRefused(await scene.store.outbox.settle({ delivery, outcome: { ...waiting, ...more }, now }))
+          .status;
+      const status = { state: "waiting", attempts: 1, nextAt: T0, shown: "nothing", lastError: "500" };
+      assert.deepEqual(await settle({}), status, "an unreachable platform is not counted");
+      assert.deepEqual(await settle({ failed: true }), { ...status, failures: 1 });
+      assert.deepEqual(await scene.store.outbox.listDeferredDeliveries({ limit: 10 }), []);
+      const aside = { ...status, failures: 2, deferredAt: T0 + 5 };
+      assert.deepEqual(await settle({ failed: true, deferred: true }, T0 + 5), aside);
+      await scene.reopen();
+      assert.deepEqual(await settle({ deferred: true }, T0 + 9), aside, "the first time counts");
+      const begun = requireValue(await scene.store.outbox.beginDelivery({ delivery, runner: "r1", now: T0 }));
+      assert.deepEqual(begun.status, {
+        state: "sending",
+        attempts: 2,
+        shown: "nothing",
+        runner: "r1",
+        failures: 2,
+        deferredAt: T0 + 5,
+      });
+      const listed = async () =>
+        (await scene.store.outbox.listDeferredDeliveries({ limit: 10 })).map(({ number }) => number);
+      assert.deepEqual(await listed(), [delivery]);
+      throwIfRefused(await scene.store.outbox.settle({ delivery, outcome: { state: "sent" }, now: T0 + 10 }));
+      assert.deepEqual(await listed(), []);
+    });
 
     rule(
-      "that step aside or are given up are told of once, in their place, in the same commit",
+      "that are deferred or dead get one notice, in their position and in the same commit",
       async (scene) => {
         const { store } = scene;
         const notice: NewDelivery = { target: ANN, parts: [{ type: "text", text: "it waits" }] };
@@ -223,7 +216,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         const settle = async (outcome: Parameters<typeof store.outbox.settle>[0]["outcome"]) =>
           throwIfRefused(await store.outbox.settle({ delivery: first.number, outcome, notice, now: T0 }))
             .notice;
-        assert.equal(await settle(waiting), undefined, "it is only tried again");
+        assert.equal(await settle(waiting), undefined, "it is only retried");
         const told = requireValue(await settle({ ...waiting, deferred: true }));
         assert.deepEqual([told.noticeFor, told.parts], [first.number, notice.parts]);
         assert.equal(await settle({ ...waiting, deferred: true }), undefined);
@@ -241,7 +234,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       },
     );
 
-    rule("have each a nonce of its own", async (scene) => {
+    rule("each have a unique nonce", async (scene) => {
       const turn = await scene.begin(ANN, "hello");
       const { deliveries } = await scene.finish(turn, "hi", { deliveries: [toAnn, toAnn, toSignal] });
       const again = await scene.store.outbox.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
@@ -249,7 +242,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assert.equal(nonces.size, 4);
     });
 
-    rule("are found by their platform", async (scene) => {
+    rule("are listed by platform", async (scene) => {
       const { store, begin, finish } = scene;
       const turn = await begin(ANN, "hello");
       const { deliveries } = await finish(turn, "hi", { deliveries: [toAnn, toSignal, toAnn] });
@@ -278,7 +271,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual(await due(), [one, two, three]);
     });
 
-    rule("that a runner had begun are left when it is gone, and not before", async (scene) => {
+    rule("of a runner are orphaned when the runner ends, and not earlier", async (scene) => {
       const { store, begin, finish, beat } = scene;
       const turn = await begin(ANN, "hello");
       const begun = { sendNow: true };
@@ -314,8 +307,8 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
     });
   });
 
-  describe("deliveries that no turn has made", () => {
-    rule("need no session, and belong to one where there is one", async (scene) => {
+  describe("deliveries without a turn", () => {
+    rule("need no session, and belong to one if it is given", async (scene) => {
       const { store, talk } = scene;
       const { deliveries } = await store.outbox.enqueue({
         deliveries: [{ ...toAnn, sendNow: true, replyTo: "5" }, toAnn],
@@ -357,30 +350,27 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assert.equal(gone.deliveries[0]?.session, undefined);
     });
 
-    rule(
-      "call nobody where that is asked for, and are found by number, whatever became of them",
-      async ({ store }) => {
-        const { deliveries } = await store.outbox.enqueue({
-          deliveries: [{ ...toAnn, quiet: true }, toAnn],
-          runner: "r1",
-          now: T0,
-        });
-        const [quiet, loud] = deliveries.map((one) => requireValue(one));
-        assert.deepEqual([quiet?.quiet, loud && "quiet" in loud], [true, false]);
-        for (const one of deliveries)
-          assert.deepEqual(await store.outbox.getDelivery({ number: one.number }), one);
-        const outcome = { state: "sent" as const, platformMessageId: "77" };
-        throwIfRefused(
-          await store.outbox.settle({ delivery: requireValue(quiet).number, outcome, now: T0 + 1 }),
-        );
-        const settled = requireValue(await store.outbox.getDelivery({ number: requireValue(quiet).number }));
-        assert.equal(settled.quiet, true);
-        assert.deepEqual(settled.status, { ...outcome, attempts: 0, at: T0 + 1 });
-        assert.equal(await store.outbox.getDelivery({ number: 999_999 }), undefined);
-      },
-    );
+    rule("can be quiet, and are found by number in any state", async ({ store }) => {
+      const { deliveries } = await store.outbox.enqueue({
+        deliveries: [{ ...toAnn, quiet: true }, toAnn],
+        runner: "r1",
+        now: T0,
+      });
+      const [quiet, loud] = deliveries.map((one) => requireValue(one));
+      assert.deepEqual([quiet?.quiet, loud && "quiet" in loud], [true, false]);
+      for (const one of deliveries)
+        assert.deepEqual(await store.outbox.getDelivery({ number: one.number }), one);
+      const outcome = { state: "sent" as const, platformMessageId: "77" };
+      throwIfRefused(
+        await store.outbox.settle({ delivery: requireValue(quiet).number, outcome, now: T0 + 1 }),
+      );
+      const settled = requireValue(await store.outbox.getDelivery({ number: requireValue(quiet).number }));
+      assert.equal(settled.quiet, true);
+      assert.deepEqual(settled.status, { ...outcome, attempts: 0, at: T0 + 1 });
+      assert.equal(await store.outbox.getDelivery({ number: 999_999 }), undefined);
+    });
 
-    rule("tell the person of a fresh start once: the notice is due no more", async (scene) => {
+    rule("announce a reset once: the notice is not due any more", async (scene) => {
       const { store, talk, open } = scene;
       await talk(ANN, "hello", "hi");
       const late = { reset: { idleBefore: T0 + 1 }, now: T0 + HOUR };
@@ -396,7 +386,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual([again.fresh?.noteDue, again.fresh?.noticeDue], [true, false]);
     });
 
-    rule("keep the bytes that they name until they have arrived", async (scene) => {
+    rule("keep the bytes that they refer to until they are sent", async (scene) => {
       const { store } = scene;
       const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1, 2, 3]) };
       const file = { type: "file" as const, blob: blob.hash, mimeType: "text/plain", size: 3, name: "a.txt" };
@@ -421,12 +411,12 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
           }),
         );
       await arrived(deliveries[0]);
-      assert.deepEqual(await read(), blob.bytes, "the second is still on its way");
+      assert.deepEqual(await read(), blob.bytes, "the second is still pending");
       await arrived(second);
       assert.equal(await read(), undefined);
     });
 
-    rule("are nobody's to see but in their session", async ({ store, begin, finish, get }) => {
+    rule("are visible only in their session", async ({ store, begin, finish, get }) => {
       const turn = await begin(inGroup("ann"), "hello");
       const { owner } = await get(turn.session);
       await finish(turn, "hi", { deliveries: [{ target: inGroup("ann"), parts }] });

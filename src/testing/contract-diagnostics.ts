@@ -13,40 +13,37 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** What people are told who ask why a session, a key or a message is where it is. */
+/** Data that explains the state of a session, a key or a message. */
 export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("surroundings", () => {
-    rule(
-      "tell which conversations go on in a session, whose they are and what waits there",
-      async ({ take, store }) => {
-        const { session, conversation } = await take(inGroup("ann"), "hello");
-        const asker = { person: session.owner };
-        const around = requireValue(await store.sessions.getDiagnostics({ asker, session: session.id }));
-        assert.deepEqual(around.conversations, [
-          {
-            ...conversation,
-            identity: {
-              profile: "main",
-              platform: "telegram",
-              chatType: "group",
-              chatId: "-100",
-              participant: { id: "ann" },
-            },
-            handle: session.handle,
-            createdAt: T0,
-            account: { platform: "telegram", id: "ann", name: "ann", person: session.owner },
-            waiting: 1,
+  describe("the diagnostics of a session", () => {
+    rule("contain its conversations, their owners and their pending messages", async ({ take, store }) => {
+      const { session, conversation } = await take(inGroup("ann"), "hello");
+      const asker = { person: session.owner };
+      const around = requireValue(await store.sessions.getDiagnostics({ asker, session: session.id }));
+      assert.deepEqual(around.conversations, [
+        {
+          ...conversation,
+          identity: {
+            profile: "main",
+            platform: "telegram",
+            chatType: "group",
+            chatId: "-100",
+            participant: { id: "ann" },
           },
-        ]);
-        assert.deepEqual([around.turns, around.deliveries, around.holds], [[], [], []]);
-        assert.deepEqual(
-          around.decisions.map(({ decision, to }) => [decision, to]),
-          [["created", session.id]],
-        );
-      },
-    );
+          handle: session.handle,
+          createdAt: T0,
+          account: { platform: "telegram", id: "ann", name: "ann", person: session.owner },
+          waiting: 1,
+        },
+      ]);
+      assert.deepEqual([around.turns, around.deliveries, around.holds], [[], [], []]);
+      assert.deepEqual(
+        around.decisions.map(({ decision, to }) => [decision, to]),
+        [["created", session.id]],
+      );
+    });
 
-    rule("tell of turns, deliveries and holds", async ({ begin, finish, store }) => {
+    rule("contain turns, deliveries and holds", async ({ begin, finish, store }) => {
       const turn = await begin(ANN, "hello");
       const parts = [{ type: "text" as const, text: "hi" }];
       await finish(turn, "hi", { deliveries: [{ target: ANN, parts }], now: T0 + 5 });
@@ -72,7 +69,7 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
       assert.deepEqual(around.holds, [{ name: "export", until: T0 + HOUR }]);
     });
 
-    rule("tell, of a session that was left, what led away from it", async ({ open, store }) => {
+    rule("contain the decision that moved a conversation away from it", async ({ open, store }) => {
       const { session, conversation } = await open(ANN);
       const asker = { person: session.owner };
       await open(ANN, { fresh: true, now: T0 + 1 });
@@ -87,7 +84,7 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
       );
     });
 
-    rule("are nobody's but who may see the session", async ({ open, store }) => {
+    rule("are visible only to those who may see the session", async ({ open, store }) => {
       const [ann, bob] = [await open(ANN), await open(BOB)];
       const asker = { person: bob.session.owner };
       assert.equal(await store.sessions.getDiagnostics({ asker, session: ann.session.id }), undefined);
@@ -102,7 +99,7 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
   });
 
   describe("a key", () => {
-    rule("names every conversation that is printed so", async ({ open, store }) => {
+    rule("finds every conversation that is printed like this", async ({ open, store }) => {
       const thread = await open(inGroup("ann", { threadId: "2" }), { scope: SCOPE_SHARED });
       const person = await open(inGroup("2"));
       assert.equal(thread.conversation.key, person.conversation.key);
@@ -129,9 +126,9 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
     });
   });
 
-  describe("an arrival", () => {
+  describe("the inbox record of a message", () => {
     rule(
-      "is found by the place of its message and by the platform's own id",
+      "is found by the seq of its message and by the platform's id",
       async ({ begin, finish, take, store }) => {
         const turn = await begin(ANN, "hello", { messageId: "17" });
         const { session, conversation } = await take(ANN, "and?", { messageId: "18" });
@@ -161,12 +158,12 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
           },
         ]);
         assert.deepEqual(await store.inbox.findInbound({ asker, ...place, messageId: "19" }), []);
-        // The answer did not arrive, it was written here.
+        // The answer is not an inbound message.
         assert.deepEqual(await store.inbox.findInbound({ asker, session: turn.session, seq: 2 }), []);
       },
     );
 
-    rule("is nobody's but who may see it", async ({ take, open, store }) => {
+    rule("is visible only to those who may see the message", async ({ take, open, store }) => {
       const { session } = await take(ANN, "hello", { messageId: "17" });
       const bob = await open(BOB);
       const asker = { person: bob.session.owner };

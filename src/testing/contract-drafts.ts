@@ -16,10 +16,10 @@ import {
 
 const parts = [{ type: "text" as const, text: "the whole answer" }];
 
-/** An answer that is shown while it is written is one message in the chat, whatever falls. */
+/** A partial answer and its final version are one message in the chat, also after a crash. */
 export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("a draft", () => {
-    rule("is a row before it is shown: one a turn, and nobody's to send", async (scene) => {
+  describe("a draft delivery", () => {
+    rule("is stored before it is shown, once for each turn, and is not pending", async (scene) => {
       const { store, begin } = scene;
       const turn = await begin(ANN, "hello");
       const draft = await createDraft(scene, turn, "7");
@@ -33,7 +33,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
         nonce: draft.nonce,
         status: { state: "draft", attempts: 0, shown: "unknown" },
       });
-      assert.deepEqual(await createDraft(scene, turn), draft, "asked for again, it is the same");
+      assert.deepEqual(await createDraft(scene, turn), draft, "a repeated call returns the same draft");
       assert.deepEqual(await store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
       assert.equal(
         await store.outbox.beginDelivery({ delivery: draft.number, runner: "r1", now: T0 }),
@@ -45,7 +45,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await store.outbox.listOrphanedDeliveries({ platform: "telegram", now: T0 }), []);
     });
 
-    rule("becomes the answer, under its number and its nonce, where it is shown", async (scene) => {
+    rule("becomes the answer, with the same number, nonce and message", async (scene) => {
       const { store, begin, finish } = scene;
       for (const begun of [true, false]) {
         const turn = await begin(ANN, "hello");
@@ -76,7 +76,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       }
     });
 
-    rule("of which nobody knows whether it is there says so when its answer is sent", async (scene) => {
+    rule("with an unknown outcome reports that when its answer is sent", async (scene) => {
       const { store, begin, finish } = scene;
       const turn = await begin(ANN, "hello");
       const draft = await createDraft(scene, turn);
@@ -91,7 +91,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       });
     });
 
-    rule("that surely has not arrived leaves nothing behind", async (scene) => {
+    rule("that certainly did not arrive is deleted", async (scene) => {
       const { store, begin, finish, claim } = scene;
       const turn = await begin(ANN, "hello");
       const draft = await createDraft(scene, turn);
@@ -115,7 +115,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       });
     });
 
-    rule("is given to whoever takes the turn up again", async (scene) => {
+    rule("is passed to the next attempt of the turn", async (scene) => {
       const turn = await scene.begin(ANN, "hello");
       assert.equal(turn.draftDelivery, undefined);
       const draft = await createDraft(scene, turn);
@@ -133,7 +133,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
     });
 
     rule(
-      "that its turn's end does not mention is given up, and nothing is sent in its place",
+      "that the end of its turn does not complete is dropped, and nothing is sent instead",
       async (scene) => {
         const { store, begin, finish } = scene;
         const turn = await begin(ANN, "hello");
@@ -153,11 +153,11 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
         });
         await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
         const after = await store.sessions.getDiagnostics({ asker: EVERYONE, session: turn.session });
-        assert.deepEqual(after?.deliveries, [left], "what is said of it later changes nothing");
+        assert.deepEqual(after?.deliveries, [left], "a later outcome changes nothing");
       },
     );
 
-    rule("is refused when the turn is over, and for another turn's number", async (scene) => {
+    rule("is refused after the turn has ended, and for the number of another turn", async (scene) => {
       const { begin, finish } = scene;
       const turn = await begin(ANN, "hello");
       assertRefused(await tryBeginDraft(scene, { ...turn, fence: turn.fence + 1 }), "stale_fence");
@@ -166,7 +166,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       assertRefused(await tryBeginDraft(scene, turn), "stale_fence");
     });
 
-    rule("of another turn is not taken for this turn's", async (scene) => {
+    rule("of another turn is not used for this turn", async (scene) => {
       const { begin, finish, store } = scene;
       const ann = await begin(ANN, "hello");
       const bob = await begin({ ...ANN, chatId: "bob", userId: "bob" }, "hello");

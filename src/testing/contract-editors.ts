@@ -15,15 +15,15 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** An editor's process, and a gateway's. */
+/** The process of an editor, and a gateway. */
 const EDITOR = { runner: "e1", take: "one" } as const;
 const GATEWAY = { runner: "g1", take: "one" } as const;
 const OWN = { ...EDITOR, own: true } as const;
 
-/** Only the process that an editor has started can reach it; and a process may leave everything else to others. */
+/** Only the process that an editor started can reach it. A process can also claim only its own messages. */
 export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("what an editor has asked", () => {
-    rule("is left to the process that accepted it, while that lives", async (scene) => {
+  describe("a pending message from an editor", () => {
+    rule("is reserved for the live process that accepted it", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR]);
       assert.equal(await at.claim(GATEWAY), undefined);
@@ -31,19 +31,19 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.texts(await at.claim(EDITOR)), ["edit"]);
     });
 
-    rule("is passed over, and does not hold up what others wait for", async (scene) => {
+    rule("is skipped, and does not block other messages", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR], ["chat", GATEWAY], ["edit more", EDITOR]);
       const turn = requireValue(await at.claim(GATEWAY));
       assert.deepEqual([await at.texts(turn), turn.target], [["chat"], ANN]);
       assert.equal((await scene.finish(turn, "", { next: GATEWAY })).next, undefined);
       const next = requireValue(await at.claim(EDITOR));
-      assert.deepEqual(await at.texts(next), ["edit"], "it kept its place");
+      assert.deepEqual(await at.texts(next), ["edit"], "it kept its position");
       const last = (await scene.finish(next, "", { next: EDITOR })).next;
       assert.deepEqual(await at.texts(last), ["edit more"]);
     });
 
-    rule("is passed over when a turn ends, and is there for its own process then", async (scene) => {
+    rule("is skipped when a turn ends, and stays available for its own process", async (scene) => {
       const at = await createEditorScene(scene);
       const turn = await at.busy(["edit", EDITOR], ["chat", GATEWAY]);
       const next = (await scene.finish(turn, "", { next: { ...GATEWAY, take: "all" } })).next;
@@ -52,22 +52,19 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.texts(last), ["edit"]);
     });
 
-    rule(
-      "is passed over one by one, where two processes of an editor share a conversation",
-      async (scene) => {
-        const at = await createEditorScene(scene);
-        const other = { runner: "e2", take: "all" } as const;
-        await at.waiting(["one", EDITOR], ["two", other], ["three", EDITOR], ["four", other]);
-        assert.deepEqual(await at.texts(await at.claim(other)), ["two", "four"]);
-        await scene.store.runners.retire({ runner: "e2" });
-        const again = requireValue(await at.claim({ ...EDITOR, take: "all" }));
-        assert.equal(again.attempt, 2);
-        const rest = (await scene.finish(again, "", { next: { ...EDITOR, take: "all" } })).next;
-        assert.deepEqual(await at.texts(rest), ["one", "three"]);
-      },
-    );
+    rule("is skipped one by one, if two editor processes share a conversation", async (scene) => {
+      const at = await createEditorScene(scene);
+      const other = { runner: "e2", take: "all" } as const;
+      await at.waiting(["one", EDITOR], ["two", other], ["three", EDITOR], ["four", other]);
+      assert.deepEqual(await at.texts(await at.claim(other)), ["two", "four"]);
+      await scene.store.runners.retire({ runner: "e2" });
+      const again = requireValue(await at.claim({ ...EDITOR, take: "all" }));
+      assert.equal(again.attempt, 2);
+      const rest = (await scene.finish(again, "", { next: { ...EDITOR, take: "all" } })).next;
+      assert.deepEqual(await at.texts(rest), ["one", "three"]);
+    });
 
-    rule("differs in this from all else, which any process may take", async (scene) => {
+    rule("differs from all other messages, which any process can claim", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY], ["chat more", GATEWAY]);
       const turn = requireValue(await at.claim({ ...GATEWAY, runner: "g2" }));
@@ -76,14 +73,14 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.texts(next), ["chat more"]);
     });
 
-    rule("may be taken by anyone when its process is gone, in its place", async (scene) => {
+    rule("can be claimed by any process after its own has ended, in its position", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR], ["chat", GATEWAY]);
       await scene.store.runners.retire({ runner: "e1" });
       assert.deepEqual(await at.texts(await at.claim(GATEWAY)), ["edit"]);
     });
 
-    rule("may be taken by anyone when its process was silent for too long", async (scene) => {
+    rule("can be claimed by any process after its own was silent for too long", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR]);
       const later = T0 + 30_001;
@@ -91,13 +88,13 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.texts(await at.claim(GATEWAY, later)), ["edit"]);
     });
 
-    rule("may be taken by anyone when no process has accepted it for itself", async (scene) => {
+    rule("can be claimed by any process if none reserved it", async (scene) => {
       const at = await createEditorScene(scene);
       await scene.take(at.editor, "edit");
       assert.deepEqual(await at.texts(await at.claim(GATEWAY)), ["edit"]);
     });
 
-    rule("does not make a message from elsewhere wait for it", async (scene) => {
+    rule("does not delay a message from another platform", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR]);
       const { turn } = await scene.take(ANN, "chat", { claim: GATEWAY });
@@ -108,7 +105,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.texts(await at.claim(EDITOR)), ["edit"]);
     });
 
-    rule("comes before what arrives later, for whoever may take it", async (scene) => {
+    rule("comes before later messages, for a process that can claim it", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["one", EDITOR]);
       assert.equal((await scene.take(at.editor, "two", { claim: EDITOR })).turn, undefined);
@@ -117,25 +114,28 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.waits(), ["one", "two", "three"]);
     });
 
-    rule("is no work for others while its process lives, nor hides theirs", async (scene) => {
-      const at = await createEditorScene(scene);
-      const { store } = scene;
-      await at.waiting(["edit", EDITOR], ["chat", GATEWAY]);
-      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
-      await store.runners.retire({ runner: "g1" });
-      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
-        { session: at.session, platform: "telegram" },
-      ]);
-      await scene.beat("g1");
-      await store.runners.retire({ runner: "e1" });
-      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
-        { session: at.session, platform: "acp" },
-      ]);
-    });
+    rule(
+      "is not claimable for others while its process lives, and does not hide their work",
+      async (scene) => {
+        const at = await createEditorScene(scene);
+        const { store } = scene;
+        await at.waiting(["edit", EDITOR], ["chat", GATEWAY]);
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
+        await store.runners.retire({ runner: "g1" });
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
+          { session: at.session, platform: "telegram" },
+        ]);
+        await scene.beat("g1");
+        await store.runners.retire({ runner: "e1" });
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
+          { session: at.session, platform: "acp" },
+        ]);
+      },
+    );
   });
 
-  describe("a process that takes only its own", () => {
-    rule("takes what it has accepted itself, in order, and leaves the rest", async (scene) => {
+  describe("a process that claims only its own messages", () => {
+    rule("claims the messages that it accepted, in order, and leaves the others", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY], ["one", EDITOR], ["two", EDITOR]);
       const first = requireValue(await at.claim(OWN));
@@ -148,7 +148,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.texts(await at.claim(GATEWAY)), ["chat"]);
     });
 
-    rule("leaves the rest also where its owner is gone or unknown", async (scene) => {
+    rule("also leaves messages whose process has ended or is unknown", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY]);
       await scene.take(ANN, "nobody's");
@@ -157,7 +157,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.waits(), ["chat", "nobody's"]);
     });
 
-    rule("takes all of its own in one turn, if it may take all", async (scene) => {
+    rule("claims all of its own messages in one turn, with `take: all`", async (scene) => {
       const at = await createEditorScene(scene);
       const other = { runner: "g2", take: "all" } as const;
       await at.waiting(["a", GATEWAY], ["b", other], ["c", GATEWAY], ["edit", EDITOR]);
@@ -165,42 +165,42 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.waits(), ["b", "edit"]);
     });
 
-    rule("begins at once what it accepts, whatever of others waits", async (scene) => {
-      const at = await createEditorScene(scene);
-      await at.waiting(["chat", GATEWAY]);
-      const { turn } = await scene.take(at.editor, "edit", { claim: OWN });
-      assert.deepEqual(await at.texts(turn), ["edit"]);
-      assert.equal((await scene.take(at.editor, "more", { claim: OWN })).turn, undefined);
-      const next = (await scene.finish(requireValue(turn), "", { next: OWN })).next;
-      assert.deepEqual(await at.texts(next), ["more"]);
-      assert.deepEqual(await at.waits(), ["chat"]);
-    });
+    rule(
+      "starts a turn at once for a message that it accepts, even if messages of others are pending",
+      async (scene) => {
+        const at = await createEditorScene(scene);
+        await at.waiting(["chat", GATEWAY]);
+        const { turn } = await scene.take(at.editor, "edit", { claim: OWN });
+        assert.deepEqual(await at.texts(turn), ["edit"]);
+        assert.equal((await scene.take(at.editor, "more", { claim: OWN })).turn, undefined);
+        const next = (await scene.finish(requireValue(turn), "", { next: OWN })).next;
+        assert.deepEqual(await at.texts(next), ["more"]);
+        assert.deepEqual(await at.waits(), ["chat"]);
+      },
+    );
 
-    rule("does not overtake itself", async (scene) => {
+    rule("keeps the order of its own messages", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["one", EDITOR]);
       assert.equal((await scene.take(at.editor, "two", { claim: OWN })).turn, undefined);
       assert.deepEqual(await at.texts(await at.claim(OWN)), ["one"]);
     });
 
-    rule(
-      "takes up a turn that fell, whoever began it: nothing of its own could run before",
-      async (scene) => {
-        const at = await createEditorScene(scene);
-        const fell = requireValue((await scene.take(ANN, "chat", { claim: GATEWAY })).turn);
-        assert.equal((await scene.take(at.editor, "edit", { claim: OWN })).turn, undefined);
-        assert.equal(await at.claim(OWN), undefined);
-        await scene.store.runners.retire({ runner: "g1" });
-        const again = requireValue(await at.claim(OWN));
-        assert.deepEqual([again.number, again.attempt, again.target], [fell.number, 2, ANN]);
-        const next = (await scene.finish(again, "", { next: OWN })).next;
-        assert.deepEqual(await at.texts(next), ["edit"]);
-      },
-    );
+    rule("takes over a crashed turn of any process, because it blocks its own messages", async (scene) => {
+      const at = await createEditorScene(scene);
+      const fell = requireValue((await scene.take(ANN, "chat", { claim: GATEWAY })).turn);
+      assert.equal((await scene.take(at.editor, "edit", { claim: OWN })).turn, undefined);
+      assert.equal(await at.claim(OWN), undefined);
+      await scene.store.runners.retire({ runner: "g1" });
+      const again = requireValue(await at.claim(OWN));
+      assert.deepEqual([again.number, again.attempt, again.target], [fell.number, 2, ANN]);
+      const next = (await scene.finish(again, "", { next: OWN })).next;
+      assert.deepEqual(await at.texts(next), ["edit"]);
+    });
   });
 }
 
-/** One session in which somebody speaks in an editor and in a messenger; every process lives. */
+/** A session that is used in an editor and in a messenger. All processes live. */
 async function createEditorScene(scene: Scene) {
   for (const id of ["e1", "e2", "g1", "g2"]) await scene.beat(id);
   const { id: session } = await scene.create(OWNER);
@@ -223,12 +223,12 @@ async function createEditorScene(scene: Scene) {
     session,
     editor,
     busy,
-    /** The session is free, and these wait, each accepted by one process. */
+    /** Frees the session, with these messages pending, each accepted by one process. */
     async waiting(...inputs: readonly (readonly [string, ClaimBy])[]): Promise<void> {
       await scene.finish(await busy(...inputs), "");
     },
     claim: (by: ClaimBy, now = T0) => scene.store.turns.claim({ session, ...by, now }),
-    /** What a turn answers. */
+    /** The inputs of a turn. */
     async texts(turn: Turn | undefined): Promise<string[]> {
       const said = requireValue(await scene.store.messages.listMessages({ asker: EVERYONE, session }));
       return said.filter(({ seq }) => requireValue(turn).inputs.includes(seq)).map(getText);

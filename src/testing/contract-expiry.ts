@@ -18,10 +18,10 @@ import {
 const STALE = { idleBefore: T0 + 1 };
 const LATER = T0 + HOUR;
 
-/** What becomes of conversations in which nobody speaks. */
+/** Expiry of idle conversations. */
 export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a conversation that expires", () => {
-    rule("ends its session, stays where it is, and is written down", async (scene) => {
+    rule("ends its session, still points to it, and records the decision", async (scene) => {
       const { talk, get, store } = scene;
       const old = await talk(ANN, "hello", "hi");
       const { number, activeAt } = await findConversation(scene);
@@ -45,20 +45,20 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await expire(scene, { now: LATER + 1 }), { expired: false });
     });
 
-    rule("does so by when it was active, but never later than now", async (scene) => {
+    rule("does so by its last activity, but never later than now", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
       await scene.store.conversations.clampActivity({ now: T0 + HOUR });
-      assert.equal((await findConversation(scene)).activeAt, T0, "what lies behind stays");
+      assert.equal((await findConversation(scene)).activeAt, T0, "an earlier time stays");
       await scene.store.conversations.clampActivity({ now: T0 - DAY });
       await scene.reopen();
       assert.equal((await findConversation(scene)).activeAt, T0 - DAY);
     });
 
-    rule("starts afresh with the next message, as by policy", async (scene) => {
+    rule("is reset by the next message, with the reason of the policy", async (scene) => {
       const old = await scene.talk(ANN, "hello", "hi");
       await expire(scene, { reset: { dailyBefore: T0 + 1 } });
       await scene.reopen();
-      // Without a policy of its own: it has expired already.
+      // Without a policy, because it has already expired.
       const taken = await scene.take(ANN, "good morning", { now: LATER + 5 });
       assert.notEqual(taken.session.id, old.id);
       assert.deepEqual(taken.fresh, {
@@ -74,7 +74,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(next.session.id, taken.session.id);
     });
 
-    rule("starts afresh when it is opened, and tells nobody who is not to be told", async (scene) => {
+    rule("is reset when it is opened, and notifies nobody if that is disabled", async (scene) => {
       const old = await scene.talk(ANN, "hello", "hi");
       await expire(scene);
       const opened = await scene.open(ANN, { now: LATER, notify: false });
@@ -83,7 +83,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal((await scene.open(ANN, { now: LATER })).session.id, opened.session.id);
     });
 
-    rule("goes on in the very session when that is resumed", async (scene) => {
+    rule("continues in the same session when that is resumed", async (scene) => {
       const old = await scene.talk(ANN, "hello", "hi");
       const { number: conversation } = await findConversation(scene);
       await expire(scene);
@@ -97,7 +97,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual([taken.session.id, taken.fresh], [old.id, undefined]);
     });
 
-    rule("is expired no more after a new session was asked for", async (scene) => {
+    rule("is no longer expired after a new session was requested", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
       const { number: conversation, person } = await findConversation(scene);
       await expire(scene);
@@ -108,7 +108,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual([taken.session.id, taken.fresh], ["wished", undefined]);
     });
 
-    rule("keeps a session open that another conversation is in", async (scene) => {
+    rule("does not end a session that is current in another conversation", async (scene) => {
       const { store, talk, get } = scene;
       const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
       const onSignal = { ...ANN, platform: "signal" };
@@ -125,7 +125,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal((await get(session)).endedAt, LATER + 1);
     });
 
-    rule("does not keep open a session that everyone else has left", async (scene) => {
+    rule("ends a session that all other conversations have left", async (scene) => {
       const { store, talk, get } = scene;
       const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
       const onSignal = { ...ANN, platform: "signal" };
@@ -138,7 +138,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual([(await get(session)).endReason, (await get(session)).endedAt], ["new", LATER + 1]);
     });
 
-    rule("does not while it is not due or something runs, waits or holds it", async (scene) => {
+    rule("does not expire while it is not due, busy or on hold", async (scene) => {
       const { store, talk, begin, take } = scene;
       await talk(ANN, "hello", "hi");
       assert.deepEqual(await expire(scene, { reset: {} }), { expired: false });
@@ -157,8 +157,8 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
     });
   });
 
-  describe("silent conversations", () => {
-    rule("are those with something said and nobody speaking since, page by page", async (scene) => {
+  describe("idle conversations", () => {
+    rule("are those with messages and no activity since, in pages", async (scene) => {
       const { talk, open, store } = scene;
       for (const name of ["a", "b", "c"]) await talk(inGroup(name), "hello", "hi");
       await open(inGroup("nothing said"));
@@ -190,7 +190,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await store.conversations.listIdle({ before: T0, limit: 10 }), []);
     });
 
-    rule("are silent again when someone has spoken after expiring", async (scene) => {
+    rule("are idle again after activity that followed the expiry", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
       await expire(scene);
       assert.deepEqual(await scene.store.conversations.listIdle({ before: LATER, limit: 10 }), []);
@@ -205,7 +205,7 @@ async function expire(scene: Scene, more: Partial<Expire> = {}) {
   return scene.store.conversations.expireConversation({ conversation, reset: STALE, now: LATER, ...more });
 }
 
-/** The conversation of this source; in a group, that of the one who speaks. */
+/** The conversation of this source; in a group, that of the sender. */
 async function findConversation({ store }: Scene, source: Source = ANN, name?: string) {
   const all = await store.conversations.findConversations({ asker: EVERYONE, source });
   return requireValue(name === undefined ? all[0] : all.find(({ key }) => key.endsWith(`:${encode(name)}`)));

@@ -25,11 +25,11 @@ import {
 const ann = { person: "p_ann" };
 const bob = { person: "p_bob" };
 
-/** Titles, ids and lists: how people find a session again. */
+/** Titles, ids and lists of sessions. */
 export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("titles", () => {
     rule(
-      "are unique among one owner's sessions, and free for everyone else",
+      "are unique among the sessions of one owner, and free for all others",
       async ({ create, store, get }) => {
         const [one, two, other] = [await create("p_ann"), await create("p_ann"), await create("p_bob")];
         const title = (asker: typeof ann, session: string, words?: string) =>
@@ -41,7 +41,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
           "one's own title is no conflict",
         );
         const refusal = assertRefused(await title(ann, two.id, "Plan"), "title_taken");
-        assert.ok(!refusal.reason.includes(one.id), "it names no session");
+        assert.ok(!refusal.reason.includes(one.id), "it contains no session id");
         assert.equal((await get(two.id)).title, undefined);
         assert.equal(throwIfRefused(await title(bob, other.id, "Plan")).title, "Plan");
         assert.equal(throwIfRefused(await title(ann, one.id)).title, undefined);
@@ -58,7 +58,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       },
     );
 
-    rule("may be missing in as many sessions as one likes", async ({ create, store }) => {
+    rule("can be absent in any number of sessions", async ({ create, store }) => {
       for (let count = 0; count < 3; count++) {
         const { id } = await create("p_ann");
         throwIfRefused(await store.sessions.setTitle({ asker: ann, session: id }));
@@ -66,27 +66,30 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await store.sessions.querySessions({ asker: ann })).items.length, 3);
     });
 
-    rule("that come by themselves take the next number of their lineage", async ({ create, store, get }) => {
-      const auto = async (title: string): Promise<string | undefined> => {
-        const { id } = await create("p_ann");
-        return throwIfRefused(
-          await store.sessions.setTitle({ asker: ann, session: id, title, numbered: true }),
-        ).title;
-      };
-      assert.equal(await auto("my project"), "my project");
-      assert.equal(await auto("my project"), "my project #2");
-      assert.equal(await auto("my project #2"), "my project #3");
-      const long = "x".repeat(99);
-      assert.equal(await auto(long), long);
-      assert.equal(await auto(long), undefined, "too long to be numbered");
-      const titled = await create("p_ann", [], { title: "Kept" });
-      throwIfRefused(
-        await store.sessions.setTitle({ asker: ann, session: titled.id, title: long, numbered: true }),
-      );
-      assert.equal((await get(titled.id)).title, "Kept");
-    });
+    rule(
+      "that are set automatically get the next number of their lineage",
+      async ({ create, store, get }) => {
+        const auto = async (title: string): Promise<string | undefined> => {
+          const { id } = await create("p_ann");
+          return throwIfRefused(
+            await store.sessions.setTitle({ asker: ann, session: id, title, numbered: true }),
+          ).title;
+        };
+        assert.equal(await auto("my project"), "my project");
+        assert.equal(await auto("my project"), "my project #2");
+        assert.equal(await auto("my project #2"), "my project #3");
+        const long = "x".repeat(99);
+        assert.equal(await auto(long), long);
+        assert.equal(await auto(long), undefined, "too long to be numbered");
+        const titled = await create("p_ann", [], { title: "Kept" });
+        throwIfRefused(
+          await store.sessions.setTitle({ asker: ann, session: titled.id, title: long, numbered: true }),
+        );
+        assert.equal((await get(titled.id)).title, "Kept");
+      },
+    );
 
-    rule("stay as they are, if asked so, where there is one", async ({ create, store }) => {
+    rule("stay unchanged with `ifUntitled`", async ({ create, store }) => {
       const { id } = await create("p_ann");
       const propose = async (title: string): Promise<string | undefined> =>
         throwIfRefused(await store.sessions.setTitle({ asker: ann, session: id, title, ifUntitled: true }))
@@ -96,7 +99,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
     });
 
     rule(
-      "find the highest number of a lineage, and exactly what ends in a number",
+      "match the highest number of a lineage, or exactly a title with a number",
       async ({ create, store }) => {
         for (const title of ["Plan", "Plan #10", "Plan #9", "Planning", "Plan B #99", "100% done", "my_x"]) {
           await create("p_ann", [], { title });
@@ -113,17 +116,20 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       },
     );
 
-    rule("never find another title that only begins alike, nor anyone else's", async ({ create, store }) => {
-      await create("p_ann", [], { title: "PR #438 fix auth" });
-      await create("p_bob", [], { title: "PR #7" });
-      assert.equal(await store.sessions.findByTitle({ asker: ann, title: "PR" }), undefined);
-      assert.equal(await store.sessions.findByTitle({ asker: ann, title: "PR #7" }), undefined);
-      assert.equal((await store.sessions.findByTitle({ asker: bob, title: "PR" }))?.title, "PR #7");
-    });
+    rule(
+      "never match a title with the same start, nor a title of another person",
+      async ({ create, store }) => {
+        await create("p_ann", [], { title: "PR #438 fix auth" });
+        await create("p_bob", [], { title: "PR #7" });
+        assert.equal(await store.sessions.findByTitle({ asker: ann, title: "PR" }), undefined);
+        assert.equal(await store.sessions.findByTitle({ asker: ann, title: "PR #7" }), undefined);
+        assert.equal((await store.sessions.findByTitle({ asker: bob, title: "PR" }))?.title, "PR #7");
+      },
+    );
   });
 
   describe("finding by id", () => {
-    rule("takes an id, a handle or the beginning of an id", async ({ create, store }) => {
+    rule("accepts an id, a handle or the start of an id", async ({ create, store }) => {
       const ids = ["20260315_092437_c9a6f01b", "20260315_092437_c9a6aaaa", "20260316_000000_00000000"];
       const made: Session[] = [];
       for (const id of ids) made.push(await create("p_ann", [], { id }));
@@ -136,13 +142,13 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await found("20260315_092437_c9a6f"), [ids[0]]);
       assert.deepEqual(await found("20260315_092437_c9a6"), [ids[1], ids[0]]);
       assert.deepEqual(await found("20260315-092437"), []);
-      assert.deepEqual(await found("2026031__"), [], "an underscore is an underscore");
+      assert.deepEqual(await found("2026031__"), [], "an underscore is no wildcard");
       assert.deepEqual(await found("20260315_092437_c9a6f01bb"), []);
       assert.deepEqual(await found("%"), []);
       assert.deepEqual(await found(""), []);
     });
 
-    rule("prefers the exact id to a longer one, and shows ten at most", async ({ create, store }) => {
+    rule("prefers the exact id to a longer one, and returns ten at most", async ({ create, store }) => {
       for (let count = 0; count < 12; count++) await create("p_ann", [], { id: `long-${count}` });
       await create("p_ann", [], { id: "long" });
       const ids = (await store.sessions.find({ asker: ann, text: "long" })).map((session) => session.id);
@@ -150,11 +156,29 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await store.sessions.find({ asker: ann, text: "long-" })).length, 10);
     });
 
-    rule("never shows someone else's session", async ({ create, store }) => {
+    rule("never returns another person's session", async ({ create, store }) => {
       const { id, handle } = await create("p_ann", [], { id: "secret-1" });
       for (const text of [id, handle, "secret"])
         assert.deepEqual(await store.sessions.find({ asker: bob, text }), []);
       assert.equal((await store.sessions.find({ asker: EVERYONE, text: id })).length, 1);
+    });
+
+    rule("gets a session by its exact id only", async ({ create, store }) => {
+      const { id, handle } = await create("p_ann", [], { id: "exact-1" });
+      const get = (session: string) => store.sessions.getSession({ asker: ann, session });
+      assert.deepEqual(await get(id), (await store.sessions.find({ asker: ann, text: id }))[0]);
+      assert.equal((await get(id))?.id, id);
+      for (const other of [handle, "exact", "exact-", "exact-11", "EXACT-1", "exact__", "%", ""])
+        assert.equal(await get(other), undefined, `nothing has the id "${other}"`);
+    });
+
+    rule("gets nothing for somebody else's session, as for no session", async ({ create, store }) => {
+      const { id } = await create("p_ann", [], { id: "secret-1" });
+      assert.equal(await store.sessions.getSession({ asker: bob, session: id }), undefined);
+      assert.equal(await store.sessions.getSession({ asker: bob, session: "secret-2" }), undefined);
+      assert.equal((await store.sessions.getSession({ asker: EVERYONE, session: id }))?.id, id);
+      assert.equal(await store.sessions.remove({ asker: ann, session: id, now: T0 }), true);
+      assert.equal(await store.sessions.getSession({ asker: EVERYONE, session: id }), undefined);
     });
 
     rule("gives every session its own handle", async ({ create }) => {
@@ -163,7 +187,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(handles.size, 20);
     });
 
-    rule("never makes the same id twice", async ({ create, store }) => {
+    rule("never creates the same id twice", async ({ create, store }) => {
       const { id } = await create("p_ann");
       const again = { session: { id, kind: "chat" as const, owner: "p_bob" }, profile: "main", now: T0 };
       assertRefused(await store.sessions.create(again), "invalid_input");
@@ -171,7 +195,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
   });
 
   describe("lists", () => {
-    rule("show the last active first", async ({ create, say, store }) => {
+    rule("are ordered by last activity, newest first", async ({ create, say, store }) => {
       const [one, two, three] = [await create("p_ann"), await create("p_ann"), await create("p_ann")];
       await say(one.id, user("x", { at: T0 + HOUR }));
       await say(three.id, user("x", { at: T0 + MINUTE }));
@@ -187,7 +211,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(cursor, undefined);
     });
 
-    rule("keep what was active at the very instant", async ({ create, say, store }) => {
+    rule("include a session that was active exactly at the given time", async ({ create, say, store }) => {
       const [one, two] = [await create("p_ann"), await create("p_ann")];
       await say(two.id, user("x", { at: T0 + HOUR }));
       const since = async (activeSince: number) =>
@@ -228,7 +252,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await ids({})).length, 5);
     });
 
-    rule("show only what the asker may see", async ({ create, open, store }) => {
+    rule("contain only sessions that the asker may see", async ({ create, open, store }) => {
       await create("p_ann");
       await create("p_bob");
       await open(inGroup("ann"), { person: "p_ann" });
@@ -242,7 +266,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
     });
 
     rule(
-      "are read page by page, neither repeating nor skipping while more is said",
+      "are read in pages that neither repeat nor skip a row while messages are added",
       async ({ create, say, store }) => {
         const made: string[] = [];
         for (let count = 0; count < 7; count++) made.push((await create("p_ann")).id);
@@ -263,13 +287,13 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       },
     );
 
-    rule("refuse a cursor that is none", async ({ store }) => {
+    rule("refuse an invalid cursor", async ({ store }) => {
       for (const cursor of ["", "x", "1", "1.2.3", "-1.5", "' or 1"]) {
         await assertRejects(store.sessions.querySessions({ asker: ann, cursor }), "invalid_input");
       }
     });
 
-    rule("begin each line with the first human words", async ({ create, say, store, reshape, fork }) => {
+    rule("contain the start of the first human message", async ({ create, say, store, reshape, fork }) => {
       const preview = async (...lines: readonly string[]): Promise<string | undefined> => {
         const { id } = await create("p_ann");
         await say(id, assistant("Welcome."), ...lines.map((line) => user(line)));
@@ -289,7 +313,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual([line(id), line(copy.id)], ["new words", "old words"]);
     });
 
-    rule("count a fork's messages with those it shows of its origin", async (scene) => {
+    rule("count the messages of a fork with those that it shows from its origin", async (scene) => {
       const { create, fork, say, store, reshape } = scene;
       const origin = await create("p_ann", ["q1", "a1", "q2"]);
       const copy = await fork(origin.id, { keep: 2 });
@@ -300,12 +324,12 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       };
       assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
       await reshape(copy.id, { kind: "undo" });
-      assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 }, "what was undone was said");
+      assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 }, "undone messages count");
       await reshape(origin.id, { kind: "undo" });
       assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
     });
 
-    rule("name every conversation with its current session, in pages", async ({ open, store }) => {
+    rule("contain every conversation with its current session, in pages", async ({ open, store }) => {
       const all: string[] = [];
       for (let chat = 1; chat <= 5; chat += 1) {
         const { session } = await open({ ...ANN, chatId: `chat ${chat}` }, { person: "p_ann" });
@@ -338,7 +362,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("name no conversation to those who do not speak there", async ({ open, store }) => {
+    rule("hide conversations from people who are not in the chat", async ({ open, store }) => {
       await open(ANN, { person: "p_ann" });
       const group = await open(inGroup("ann"), { person: "p_ann" });
       const shared = await open({ ...inGroup("ann"), threadId: "9" }, { scope: SCOPE_SHARED });
@@ -353,7 +377,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await named({ person: "p_bob", chat: GROUP }), there.slice(1));
     });
 
-    rule("count what there is, for whoever asks", async ({ create, talk, store }) => {
+    rule("have totals that depend on the asker", async ({ create, talk, store }) => {
       await create("p_ann", ["a", "b"], { kind: "job" });
       await talk(ANN, "hello", "hi", { person: "p_ann" });
       await talk(BOB, "hello", "hi", { person: "p_bob" });
@@ -366,7 +390,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await store.sessions.getStats({ asker: { person: "p_carl" } })).sessions, 0);
     });
 
-    rule("tell whether there is any session but this one", async ({ create, store }) => {
+    rule("report whether another session exists", async ({ create, store }) => {
       const one = await create("p_ann");
       await create("p_bob");
       assert.equal(await store.sessions.hasOther({ asker: ann, session: one.id }), false);

@@ -16,13 +16,13 @@ import {
 } from "./scene.ts";
 
 const FOUR = ["one", "two", "three", "four"];
-/** Long after a runner elsewhere has last been heard of. */
+/** Long after the last heartbeat of a remote runner. */
 const LATER = T0 + DAY;
 
-/** What was said is told to the memory once, whoever falls. */
+/** Each message reaches the memory once, also after a crash. */
 export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("telling the memory", () => {
-    rule("is asked for once for what was said", async (scene) => {
+  describe("a memory flush", () => {
+    rule("is requested once for the same messages", async (scene) => {
       const { create, say, store } = scene;
       const { id: session } = await create("p_ann", FOUR);
       const asked = await Promise.all([1, 2, 3].map(() => store.memory.requestFlush({ session, now: T0 })));
@@ -39,7 +39,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       );
     });
 
-    rule("is not for a few words, nor for what jobs and webhooks do", async (scene) => {
+    rule("is refused for a few messages, and for sessions of jobs and webhooks", async (scene) => {
       const { create, say, store } = scene;
       const few = await create("p_ann", FOUR.slice(1));
       assert.equal(await store.memory.requestFlush({ session: few.id, now: T0 }), false);
@@ -53,7 +53,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await store.memory.requestFlush({ session: few.id, now: T0 }), true);
     });
 
-    rule("is one runner's, the oldest first, with whose memory it is", async (scene) => {
+    rule("is claimed by one runner, the oldest first, with the owner of its memory", async (scene) => {
       const first = await createFlush(scene, "p_ann");
       const second = await createFlush(scene, "p_bob");
       const claimed = await Promise.all(["r1", "r2", "r3"].map((id) => claimFlush(scene, id)));
@@ -65,7 +65,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       );
     });
 
-    rule("is only of whom it is asked for, if somebody is named", async (scene) => {
+    rule("is claimed only for the given owner", async (scene) => {
       await createFlush(scene, "p_bob");
       const own = await createFlush(scene, "p_ann");
       assert.equal(await claimFlush(scene, "r1", { owner: "p_carl" }), undefined);
@@ -73,7 +73,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await claimFlush(scene, "r1", { owner: "p_ann" }), undefined);
     });
 
-    rule("is of what is remembered in that chat where others read along", async (scene) => {
+    rule("of a chat with other readers changes the memory of that chat", async (scene) => {
       for (const words of FOUR) await scene.talk(inGroup("ann"), words, "so");
       const { session } = await scene.open(inGroup("ann"));
       assert.ok(session.owner.startsWith("p_"));
@@ -82,7 +82,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await claimFlush(scene))?.owner, getMemoryOwner({ owner: session.owner, audience }));
     });
 
-    rule("changes the memory with its end, in one step, and once", async (scene) => {
+    rule("changes the memory when it is finished, in one commit and once", async (scene) => {
       await createFlush(scene, "p_ann");
       const flush = requireValue(await claimFlush(scene));
       const changes = ["likes tea", "has a dog"].map((text): MemoryChange => ({ action: "add", text }));
@@ -95,7 +95,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await claimFlush(scene, "r2", { now: LATER }), undefined);
     });
 
-    rule("leaves newer memory as it is, and keeps what still fits", async (scene) => {
+    rule("keeps newer memory, and applies the changes that still fit", async (scene) => {
       const { store } = scene;
       throwIfRefused(
         await store.memory.changeMemory({
@@ -118,7 +118,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(memory.entries, ["lives in Oslo", "has a dog"]);
     });
 
-    rule("is begun again when its runner is gone, and never a third time", async (scene) => {
+    rule("is retried when its runner has ended, and never started a third time", async (scene) => {
       const session = await createFlush(scene, "p_ann");
       const first = requireValue(await claimFlush(scene, "r1"));
       assert.equal(await claimFlush(scene, "r2", { now: T0 + 1 }), undefined);
@@ -128,19 +128,19 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       const late: MemoryChange[] = [{ action: "add", text: "too late" }];
       assertRefused(await finishFlush(scene, first, late, "r1"), "stale_fence");
       assert.equal(await claimFlush(scene, "r3", { now: LATER + DAY }), undefined);
-      // It is over: also for the one that was thought to be gone.
+      // It is done, also for the runner that counted as dead.
       assertRefused(await finishFlush(scene, second, late, "r2"), "stale_fence");
       assert.deepEqual((await scene.store.memory.getMemory({ owner: "p_ann" })).entries, []);
     });
 
-    rule("stands behind nothing that another runner works on", async (scene) => {
+    rule("is not blocked by a flush of another runner", async (scene) => {
       await createFlush(scene, "p_ann");
       const next = await createFlush(scene, "p_bob");
       requireValue(await claimFlush(scene, "r1"));
       assert.equal((await claimFlush(scene, "r2"))?.session, next);
     });
 
-    rule("is over with a session that is removed", async (scene) => {
+    rule("is deleted with its session", async (scene) => {
       const { store } = scene;
       const gone = await createFlush(scene, "p_ann");
       const begun = await createFlush(scene, "p_bob");
@@ -154,7 +154,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await claimFlush(scene, "r2", { now: LATER }), undefined);
     });
 
-    rule("is cleared away when it is long done, not while it waits", async (scene) => {
+    rule("is purged some time after it is done, not while it is pending", async (scene) => {
       const { store } = scene;
       await createFlush(scene, "p_ann");
       const done = requireValue(await claimFlush(scene));

@@ -17,10 +17,10 @@ import {
 
 const FOUR = ["q1", "a1", "q2", "a2"];
 
-/** Copies that cost nothing, and removal that leaves nothing but what a copy shows. */
+/** Forks, and removal of sessions that keeps only the messages of forks. */
 export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
   describe("forking", () => {
-    rule("shows the same, and each goes its own way", async (scene) => {
+    rule("creates the same view, and both sessions are independent", async (scene) => {
       const { create, fork, say, shows } = scene;
       const { id } = await create("p_ann", FOUR, { model: "m1", cwd: "/home", config: { mood: "calm" } });
       const copy = await fork(id);
@@ -40,7 +40,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([first?.session, last?.session, last?.seq], [id, copy.id, 1]);
     });
 
-    rule("can keep only the beginning", async ({ create, fork, shows }) => {
+    rule("can keep only the first messages", async ({ create, fork, shows }) => {
       const { id } = await create("p_ann", FOUR);
       assert.deepEqual(await shows((await fork(id, { keep: 2 })).id), ["q1", "a1"]);
       assert.deepEqual(await shows((await fork(id, { keep: 0 })).id), []);
@@ -48,7 +48,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       await assertRejects(fork(id, { keep: -1 }), "invalid_input");
     });
 
-    rule("of a fork shows both their words", async ({ create, fork, say, shows, reshape }) => {
+    rule("of a fork shows the messages of both", async ({ create, fork, say, shows, reshape }) => {
       const one = await create("p_ann", FOUR);
       const two = await fork(one.id, { keep: 2 });
       await say(two.id, user("q3"), assistant("a3"));
@@ -62,17 +62,20 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(three.id), ["q1", "a1"]);
     });
 
-    rule("of a reshaped session shows what it shows", async ({ create, fork, say, shows, reshape }) => {
-      const { id } = await create("p_ann", FOUR);
-      await reshape(id, { kind: "compress", summary: assistant("short"), keepLast: 1 });
-      await say(id, user("q3"));
-      const copy = await fork(id);
-      assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
-      await reshape(id, { kind: "rewrite", messages: [] });
-      assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
-    });
+    rule(
+      "of a session with a changed view shows that view",
+      async ({ create, fork, say, shows, reshape }) => {
+        const { id } = await create("p_ann", FOUR);
+        await reshape(id, { kind: "compress", summary: assistant("short"), keepLast: 1 });
+        await say(id, user("q3"));
+        const copy = await fork(id);
+        assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
+        await reshape(id, { kind: "rewrite", messages: [] });
+        assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
+      },
+    );
 
-    rule("is of the same kind, unless told otherwise", async ({ create, store, newId }) => {
+    rule("copies the kind, unless another one is given", async ({ create, store, newId }) => {
       const { id } = await create("p_ann", FOUR, { kind: "editor" });
       const forked = async (more: { kind?: "job" }) => {
         const newSession = { id: newId(), ...more };
@@ -83,7 +86,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([await forked({}), await forked({ kind: "job" })], ["editor", "job"]);
     });
 
-    rule("takes the next number of a title", async ({ create, fork }) => {
+    rule("gets the next number of the title", async ({ create, fork }) => {
       const { id } = await create("p_ann", FOUR, { title: "Plan" });
       const two = await fork(id);
       assert.equal(two.title, "Plan #2");
@@ -92,7 +95,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await fork((await create("p_ann")).id)).title, undefined);
     });
 
-    rule("is not for strangers, and never takes an id twice", async ({ create, store }) => {
+    rule("is refused for other people's sessions, and for an existing id", async ({ create, store }) => {
       const { id } = await create("p_ann", FOUR);
       const newSession = { id: "copy", kind: "chat" as const };
       const ask = { session: id, newSession, now: T0 };
@@ -108,7 +111,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
     const remove = ({ store }: Scene, session: string) =>
       store.sessions.remove({ asker: EVERYONE, session, now: T0 });
 
-    rule("is true once, then false", async (scene) => {
+    rule("returns true once, then false", async (scene) => {
       const { id } = await scene.create("p_ann", FOUR, { title: "Plan" });
       assert.equal(await remove(scene, id), true);
       assert.equal(await remove(scene, id), false);
@@ -121,20 +124,20 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([stats.sessions, stats.messages], [0, 0]);
     });
 
-    rule("is not for strangers", async ({ create, store, shows }) => {
+    rule("is refused for other people's sessions", async ({ create, store, shows }) => {
       const { id } = await create("p_ann", FOUR);
       assert.equal(await store.sessions.remove({ asker: { person: "p_bob" }, session: id, now: T0 }), false);
       assert.deepEqual(await shows(id), FOUR);
     });
 
-    rule("waits for a turn that runs", async (scene) => {
+    rule("is refused while a turn runs", async (scene) => {
       const turn = await scene.begin(ANN, "hello");
       assertRefused(await remove(scene, turn.session), "session_busy");
       await scene.finish(turn, "hi");
       assert.equal(await remove(scene, turn.session), true);
     });
 
-    rule("frees its conversation, so that the next message begins anew", async (scene) => {
+    rule("frees its conversation, so that the next message starts a new session", async (scene) => {
       const { take, accept, open } = scene;
       const { session } = await take(ANN, "one", { messageId: "7" });
       assert.equal(await remove(scene, session.id), true);
@@ -145,7 +148,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(opened.session.owner, session.owner);
     });
 
-    rule("is no longer told about as the session before", async (scene) => {
+    rule("removes the session from the pending reset notice", async (scene) => {
       const old = await scene.talk(ANN, "hello", "hi");
       const stale = { now: T0 + 9, reset: { idleBefore: T0 + 1 } };
       assert.equal((await scene.open(ANN, stale)).fresh?.previous.session, old.id);
@@ -153,7 +156,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await scene.open(ANN, { now: T0 + 9 })).fresh, undefined);
     });
 
-    rule("keeps what a fork shows of it, and nothing else", async (scene) => {
+    rule("keeps the messages that a fork shows, and nothing else", async (scene) => {
       const { create, fork, say, shows, reshape } = scene;
       const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"], { title: "Fruit" });
       const copy = await fork(id, { keep: 2 });
@@ -177,7 +180,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows((await fork(copy.id)).id), ["apple", "pear", "grape"]);
     });
 
-    rule("sweeps the rest when the last fork goes", async (scene) => {
+    rule("deletes the rest with the last fork", async (scene) => {
       const { create, fork, say } = scene;
       const one = await create("p_ann", ["apple", "pear"]);
       const two = await fork(one.id);
@@ -217,10 +220,10 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       );
     });
 
-    rule("leaves what was said before it was indexed neither behind nor twice", async (scene) => {
+    rule("removes messages that are not indexed yet", async (scene) => {
       const { create, fork, shows } = scene;
       const words = ["apple", "pear", "plum", "cherry"];
-      // In one go, before anything has time to be indexed.
+      // At once, before anything is indexed.
       const { id } = await create("p_ann", words);
       const copy = await fork(id, { keep: 3 });
       await scene.reshape(copy.id, { kind: "rewind", to: { session: id, seq: 1 } });

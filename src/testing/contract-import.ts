@@ -24,11 +24,11 @@ import {
   user,
 } from "./scene.ts";
 
-/** Sessions that come from elsewhere with the chats that go on in them. */
+/** Import of sessions with the chats that continue in them. */
 export function defineImportRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a chat that is imported with its session", () => {
     rule(
-      "goes on in it, under the instant it had, and the session is its person's",
+      "continues in it with its activity time, and the session belongs to its person",
       async ({ store, open, get }) => {
         const session = throwIfRefused(
           await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
@@ -42,7 +42,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       },
     );
 
-    rule("takes the next message in", async ({ store, take, shows }) => {
+    rule("gets the next message in that session", async ({ store, take, shows }) => {
       throwIfRefused(
         await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
       );
@@ -55,14 +55,14 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await shows("s1"), ["question in s1", "answer", "where were we?"]);
     });
 
-    rule("is one for all when it was, and the session the chat's", async ({ store, open }) => {
+    rule("stays shared if it was, and the session belongs to the chat", async ({ store, open }) => {
       const shared = { ...buildConversation(inGroup("ann"), T0), scope: SCOPE_SHARED };
       const session = throwIfRefused(await store.sessions.importSession(buildImport("s1", [shared])));
       assert.deepEqual([session.owner, session.audience], [GROUP, GROUP]);
       assert.equal((await open(inGroup("bob"))).session.id, "s1");
     });
 
-    rule("is each one's own in a group, and seen only there or by that person", async ({ store, open }) => {
+    rule("stays per person in a group, visible only there and to that person", async ({ store, open }) => {
       const session = throwIfRefused(
         await store.sessions.importSession(buildImport("s1", [buildConversation(inGroup("ann"), T0)])),
       );
@@ -74,7 +74,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       assert.notEqual((await open(inGroup("bob"))).session.id, "s1");
     });
 
-    rule("opens a session that had ended", async ({ store }) => {
+    rule("reopens an ended session", async ({ store }) => {
       const ended = { endedAt: T0, endReason: "new" };
       const still = throwIfRefused(
         await store.sessions.importSession({
@@ -90,7 +90,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual([session.endedAt, session.endReason], [undefined, undefined]);
     });
 
-    rule("stays where it is when it was active here at the same time or later", async ({ store, open }) => {
+    rule("keeps its session if it was active here at the same time or later", async ({ store, open }) => {
       const here = await open(ANN, { now: T0 });
       for (const [id, at] of [["s1", T0 - 1] as const, ["s2", T0] as const])
         throwIfRefused(await store.sessions.importSession(buildImport(id, [buildConversation(ANN, at)])));
@@ -99,26 +99,23 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(after.session.endedAt, undefined);
     });
 
-    rule(
-      "moves when it was active there later; what it leaves has ended then",
-      async ({ store, open, get }) => {
-        const here = await open(ANN, { now: T0 - DAY });
-        throwIfRefused(
-          await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
-        );
-        const { conversation } = await open(ANN);
-        assert.deepEqual([conversation.session, conversation.activeAt], ["s1", T0 - HOUR]);
-        const left = await get(here.session.id);
-        assert.deepEqual([left.endedAt, left.endReason], [T0 - HOUR, "switch"]);
-        const [decision] = await store.conversations.listDecisions({
-          asker: EVERYONE,
-          conversation: conversation.number,
-        });
-        assert.deepEqual([decision?.decision, decision?.reason], ["switched", "import"]);
-      },
-    );
+    rule("moves if it was active there later, and its old session ends", async ({ store, open, get }) => {
+      const here = await open(ANN, { now: T0 - DAY });
+      throwIfRefused(
+        await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
+      );
+      const { conversation } = await open(ANN);
+      assert.deepEqual([conversation.session, conversation.activeAt], ["s1", T0 - HOUR]);
+      const left = await get(here.session.id);
+      assert.deepEqual([left.endedAt, left.endReason], [T0 - HOUR, "switch"]);
+      const [decision] = await store.conversations.listDecisions({
+        asker: EVERYONE,
+        conversation: conversation.number,
+      });
+      assert.deepEqual([decision?.decision, decision?.reason], ["switched", "import"]);
+    });
 
-    rule("of someone else does not go on in it, even if both did before", async ({ store, open }) => {
+    rule("of another person does not continue in it, even if both did before", async ({ store, open }) => {
       const both = [
         buildConversation(ANN, T0),
         buildConversation(BOB, T0 - 1),
@@ -131,7 +128,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       assert.notEqual((await open(inGroup("ann"))).session.id, "s1");
     });
 
-    rule("moves no instant of any other", async ({ store, open }) => {
+    rule("changes no activity time of other conversations", async ({ store, open }) => {
       await open(BOB, { now: T0 - DAY });
       throwIfRefused(await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
       const [bobs] = await store.conversations.findConversations({ asker: EVERYONE, source: BOB });
@@ -141,7 +138,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
 
   describe("a session that is imported without a chat", () => {
     rule(
-      "belongs to the person of its account, also when that account speaks later",
+      "belongs to the person of its account, also if that account appears later",
       async ({ store, open }) => {
         const account = { platform: "telegram", userId: "ann" };
         const session = throwIfRefused(
@@ -156,14 +153,14 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       },
     );
 
-    rule("is refused when nothing tells whose it is", async ({ store }) => {
+    rule("is refused without an owner, account or chat", async ({ store }) => {
       assertRefused(await store.sessions.importSession(buildImport("s1", [])), "invalid_input");
       assert.equal((await store.sessions.getStats({ asker: EVERYONE })).sessions, 0);
     });
   });
 
-  describe("more of an imported session", () => {
-    rule("follows what was imported, and moves only the instants that come with it", async (scene) => {
+  describe("more messages of an imported session", () => {
+    rule("follow the imported ones, and change only their own times", async (scene) => {
       const { store } = scene;
       throwIfRefused(
         await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - DAY)])),
@@ -206,7 +203,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
     });
 
     rule(
-      "is refused when the session has grown or is gone, and nothing of it is stored",
+      "are refused if the session has other messages or was removed, and nothing is stored",
       async ({ store, say, get }) => {
         throwIfRefused(await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
         await say("s1", user("said here"));

@@ -15,10 +15,10 @@ import {
   user,
 } from "./scene.ts";
 
-/** What was said and used in a span of time, and where home is. */
+/** Messages and usage of a period, and home channels. */
 export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void {
   describe("insights", () => {
-    rule("count what was said since, in whose sessions one may see", async (scene) => {
+    rule("count the messages since then in all sessions that the asker may see", async (scene) => {
       const { talk, store } = scene;
       const ann = await talk(ANN, "hello", "hi");
       const call = { id: "1", name: "look", arguments: {} };
@@ -68,7 +68,7 @@ export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual([none.sessions, none.messages, none.byPlatform, none.busiest], [0, 0, [], []]);
     });
 
-    rule("name the longest first, with their titles", async ({ create, store }) => {
+    rule("list the busiest sessions first, with their titles", async ({ create, store }) => {
       for (let n = 1; n <= 6; n += 1) {
         const lines = Array.from({ length: n }, (_, line) => `line ${line}`);
         await create("p_ann", lines, { title: `of ${n}` });
@@ -81,8 +81,8 @@ export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void
     });
   });
 
-  describe("home", () => {
-    rule("is one place on each platform, the last that was named", async (scene) => {
+  describe("the home channel", () => {
+    rule("is one chat on each platform, the last one that was set", async (scene) => {
       const home = { platform: "telegram", chatId: "1", name: "Ann" };
       const there = { platform: "signal", chatId: "2", name: "Riders" };
       assert.deepEqual(await scene.store.conversations.listHomeChannels(), []);

@@ -20,10 +20,10 @@ import {
 
 const ann = { person: "p_ann" };
 
-/** Pruning, importing, leases, and the life of the store itself. */
+/** Pruning, importing, listeners and closing. */
 export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): void {
   describe("pruning", () => {
-    rule("removes only what has ended and was last used before", async (scene) => {
+    rule("removes only ended sessions that were last used before the given time", async (scene) => {
       const [old, open, recent] = [
         await createOldSession(scene, 100),
         await createOldSession(scene, 100, { ended: false }),
@@ -48,38 +48,38 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual(await scene.store.sessions.prune({ ...prune, dryRun: false }), []);
     });
 
-    rule("honours platform, kinds, owner and number, oldest first", async (scene) => {
-      const telegram = await createOldSession(scene, 100, { platform: "telegram" });
-      const job = await createOldSession(scene, 120, { kind: "job" });
-      const bobs = await createOldSession(scene, 110, { owner: "p_bob" });
-      const pruned = async (more: Partial<Parameters<typeof scene.store.sessions.prune>[0]>) => {
-        const input = { asker: EVERYONE, before: T0, dryRun: true, now: T0, ...more };
-        return (await scene.store.sessions.prune(input)).map((session) => session.id);
-      };
-      assert.deepEqual(await pruned({}), [job, bobs, telegram]);
-      assert.deepEqual(await pruned({ limit: 2 }), [job, bobs]);
-      assert.deepEqual(await pruned({ platform: "telegram" }), [telegram]);
-      assert.deepEqual(await pruned({ kinds: ["job", "webhook"] }), [job]);
-      assert.deepEqual(await pruned({ kinds: [] }), []);
-      assert.deepEqual(await pruned({ asker: { person: "p_bob" } }), [bobs]);
-    });
-
     rule(
-      "leaves a session in which an answer is being written, though its conversation has left",
+      "filters by platform, kinds and owner, and removes the oldest first up to the limit",
       async (scene) => {
-        const { begin, beat, finish, open, store, shows } = scene;
-        await beat("r1");
-        const turn = await begin(ANN, "a long question");
-        await open(ANN, { fresh: true });
-        const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
-        assert.deepEqual(await store.sessions.prune(prune), []);
-        await finish(turn, "a long answer");
-        assert.deepEqual(await shows(turn.session), ["a long question", "a long answer"]);
-        assert.equal((await store.sessions.prune(prune)).length, 1);
+        const telegram = await createOldSession(scene, 100, { platform: "telegram" });
+        const job = await createOldSession(scene, 120, { kind: "job" });
+        const bobs = await createOldSession(scene, 110, { owner: "p_bob" });
+        const pruned = async (more: Partial<Parameters<typeof scene.store.sessions.prune>[0]>) => {
+          const input = { asker: EVERYONE, before: T0, dryRun: true, now: T0, ...more };
+          return (await scene.store.sessions.prune(input)).map((session) => session.id);
+        };
+        assert.deepEqual(await pruned({}), [job, bobs, telegram]);
+        assert.deepEqual(await pruned({ limit: 2 }), [job, bobs]);
+        assert.deepEqual(await pruned({ platform: "telegram" }), [telegram]);
+        assert.deepEqual(await pruned({ kinds: ["job", "webhook"] }), [job]);
+        assert.deepEqual(await pruned({ kinds: [] }), []);
+        assert.deepEqual(await pruned({ asker: { person: "p_bob" } }), [bobs]);
       },
     );
 
-    rule("takes parents and forks alike", async (scene) => {
+    rule("keeps a session with a running turn, even if its conversation has left", async (scene) => {
+      const { begin, beat, finish, open, store, shows } = scene;
+      await beat("r1");
+      const turn = await begin(ANN, "a long question");
+      await open(ANN, { fresh: true });
+      const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
+      assert.deepEqual(await store.sessions.prune(prune), []);
+      await finish(turn, "a long answer");
+      assert.deepEqual(await shows(turn.session), ["a long question", "a long answer"]);
+      assert.equal((await store.sessions.prune(prune)).length, 1);
+    });
+
+    rule("removes parents and forks", async (scene) => {
       const parent = await createOldSession(scene, 100);
       const fork = await scene.fork(parent);
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 };
@@ -121,7 +121,7 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       now: T0,
     };
 
-    rule("brings a whole session, what it shows and what it hides", async (scene) => {
+    rule("stores the complete session with its view and hidden messages", async (scene) => {
       const session = throwIfRefused(await scene.store.sessions.importSession(whole));
       assert.deepEqual(session, {
         id: "imported",
@@ -158,21 +158,21 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual(await scene.shows("imported"), ["a2", "q1", "a1", "q3"]);
     });
 
-    rule("of a plain session shows all of it", async ({ store, shows }) => {
+    rule("of a session without a view shows all messages", async ({ store, shows }) => {
       const plain = { ...whole, shows: [{ from: 1, to: 4 }], hidden: [] };
       throwIfRefused(await store.sessions.importSession(plain));
       assert.deepEqual(await shows("imported"), ["q1", "a1", "q2", "a2"]);
       assert.deepEqual(await store.messages.listVersions({ asker: ann, session: "imported" }), []);
     });
 
-    rule("refuses an id that is there, and numbers a title that is", async ({ store, create, get }) => {
+    rule("refuses an existing id, and numbers an existing title", async ({ store, create, get }) => {
       await create("p_ann", [], { title: "Plan" });
       assert.equal(throwIfRefused(await store.sessions.importSession(whole)).title, "Plan #2");
       assertRefused(await store.sessions.importSession(whole), "invalid_input");
       assert.equal((await get("imported")).messageCount, 4);
     });
 
-    rule("refuses a view of what was not said, and stores nothing of it", async ({ store }) => {
+    rule("refuses a view of missing messages, and stores nothing", async ({ store }) => {
       await assertRejects(
         store.sessions.importSession({ ...whole, shows: [{ from: 1, to: 5 }] }),
         "invalid_input",
@@ -188,29 +188,26 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
   });
 
   describe("the store itself", () => {
-    rule(
-      "tells its listeners after something was stored, until they stop",
-      async ({ store, create, shows }) => {
-        const { id } = await create("p_ann");
-        const seen: Promise<string[]>[] = [];
-        const stop = store.onChange(() => seen.push(shows(id)));
-        const stopOther = store.onChange(() => {});
-        throwIfRefused(
-          await store.messages.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }),
-        );
-        assert.deepEqual(await seen[0], ["hello"], "what was told of can be read");
-        stop();
-        const before = seen.length;
-        throwIfRefused(
-          await store.messages.append({ asker: ann, session: id, messages: [user("more")], now: T0 }),
-        );
-        assert.equal(seen.length, before);
-        stopOther();
-        stop();
-      },
-    );
+    rule("calls its listeners after each commit, until they stop", async ({ store, create, shows }) => {
+      const { id } = await create("p_ann");
+      const seen: Promise<string[]>[] = [];
+      const stop = store.onChange(() => seen.push(shows(id)));
+      const stopOther = store.onChange(() => {});
+      throwIfRefused(
+        await store.messages.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }),
+      );
+      assert.deepEqual(await seen[0], ["hello"], "the stored message can be read");
+      stop();
+      const before = seen.length;
+      throwIfRefused(
+        await store.messages.append({ asker: ann, session: id, messages: [user("more")], now: T0 }),
+      );
+      assert.equal(seen.length, before);
+      stopOther();
+      stop();
+    });
 
-    rule("answers reads while writes are under way", async ({ create, store, say }) => {
+    rule("answers reads during writes", async ({ create, store, say }) => {
       const { id } = await create("p_ann", ["hello"]);
       const writes = Array.from({ length: 100 }, (_, index) => say(id, user(`needle ${index}`)));
       const lengths: number[] = [];
@@ -229,7 +226,7 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal(readTexts(await store.messages.readHistory({ asker: ann, session: id })).length, 101);
     });
 
-    rule("stores what is under way before it closes, and refuses everything after", async (scene) => {
+    rule("completes pending calls before it closes, and rejects later ones", async (scene) => {
       const { id } = await scene.create("p_ann");
       const { store } = scene;
       const input = { asker: ann, session: id, messages: [user("last words")], now: T0 };
@@ -256,7 +253,7 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
   });
 }
 
-/** A session that was last used so many days ago. */
+/** A session that was last used `days` ago. */
 async function createOldSession(
   { store, newId }: Scene,
   days: number,

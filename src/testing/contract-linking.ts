@@ -19,10 +19,10 @@ const annName = { platform: "telegram", userId: "ann" };
 const onSignal = { ...dm("+49"), platform: "signal" };
 const signalName = { platform: "signal", userId: "+49" };
 
-/** An account goes to another person, and what goes with it. */
+/** Linking an account to another person. */
 export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("linking an account", () => {
-    rule("takes along everything of a person who had no other", async (scene) => {
+    rule("moves all data of a person without another account", async (scene) => {
       const { store, talk, get } = scene;
       const mine = await talk(ANN, "hello", "hi");
       const theirs = await talk(onSignal, "also me", "welcome");
@@ -40,7 +40,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await get(mine.id)).title, "plans");
       assert.equal((await get(inside.id)).owner, mine.owner);
       assert.equal(await store.access.readPersonData({ person: theirs.owner }), undefined);
-      // Both chats go on where they were, and either can take up the other's session.
+      // Both chats keep their sessions, and each can resume the session of the other.
       const there = await scene.take(onSignal, "and on");
       assert.deepEqual([there.session.id, there.conversation.person], [theirs.id, mine.owner]);
       const asker = { person: mine.owner };
@@ -52,7 +52,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(back.session.id, mine.id);
     });
 
-    rule("leaves a person who has another account what is theirs, and starts afresh", async (scene) => {
+    rule("leaves the data of a person with another account, and starts new sessions", async (scene) => {
       const { store, talk, get, take } = scene;
       const mine = await talk(ANN, "my secret", "kept");
       const inside = await talk(inGroup("ann"), "in the group", "yes");
@@ -71,7 +71,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await get(mine.id)).endReason, "switch");
     });
 
-    rule("never takes along what is the owner's", async (scene) => {
+    rule("never moves data of the owner", async (scene) => {
       const { store, create, talk, get } = scene;
       const own = await create(OWNER, ["mine"]);
       throwIfRefused(await store.access.linkAccount({ account: annName, person: OWNER, now: T0 }));
@@ -88,7 +88,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
     });
 
     rule(
-      "to nobody takes it from its person, who keeps everything; whoever has it is a stranger",
+      "to nobody leaves all data with its person, and the account gets a new person without a role",
       async (scene) => {
         const { store } = scene;
         const mine = await scene.talk(ANN, "a secret", "kept");
@@ -104,7 +104,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       },
     );
 
-    rule("takes along what was allowed, what is asked and codes that link", async (scene) => {
+    rule("moves approval rules, open requests and codes that link", async (scene) => {
       const { store, begin, finish } = scene;
       const turn = await begin(onSignal, "do it");
       const former = (await scene.get(turn.session)).owner;
@@ -140,7 +140,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("of always and never keeps what either of the two said last", async (scene) => {
+    rule("keeps the last of 'always' and 'never' of both persons", async (scene) => {
       const { store } = scene;
       const answered = async (source: typeof ANN, given: Readonly<Record<string, [string, number]>>) => {
         const turn = await scene.begin(source, "do it");
@@ -181,17 +181,17 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(await standing("only"), "never");
       assert.equal(await standing("late"), "never");
       assert.equal(await standing("early"), "allowed");
-      assert.equal(await standing("same"), "never", "in the same moment, the no");
+      assert.equal(await standing("same"), "never", "at the same time, never wins");
       assert.equal(await standing("too"), "never");
     });
 
-    rule("knows an account that has never spoken", async ({ store, talk }) => {
+    rule("works for an account without messages", async ({ store, talk }) => {
       const ann = (await talk(ANN, "hello", "hi")).owner;
       throwIfRefused(await store.access.linkAccount({ account: signalName, person: ann, now: T0 }));
       assert.equal((await talk(onSignal, "it is me", "yes")).owner, ann);
     });
 
-    rule("twice is the same as once, and to nobody is refused", async ({ store, talk }) => {
+    rule("twice is the same as once, and an unknown person is refused", async ({ store, talk }) => {
       const { id, owner: person } = await talk(ANN, "hello", "hi");
       throwIfRefused(await store.access.linkAccount({ account: annName, person, now: T0 }));
       assertRefused(
@@ -202,7 +202,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(requireValue(conversation).session, id);
     });
 
-    rule("shows nobody what was not theirs to see", async (scene) => {
+    rule("reveals no session to a person who could not see it", async (scene) => {
       const { store } = scene;
       const people = await linkAccounts(scene);
       const { items } = await store.sessions.querySessions({ asker: EVERYONE, archived: "both", limit: 100 });
@@ -215,7 +215,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       for (const { session, person } of conversations) {
         const { owner } = await scene.get(session);
         if (person !== undefined)
-          assert.equal(owner, person, "a conversation shows its own person's session");
+          assert.equal(owner, person, "a conversation points to a session of its person");
       }
       for (const person of people) {
         const seen = await store.sessions.querySessions({ asker: { person }, limit: 100 });
@@ -225,7 +225,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
   });
 }
 
-/** Accounts that went back and forth between people. */
+/** Accounts that were moved between people several times. */
 async function linkAccounts({ store, talk }: Scene) {
   const ann = (await talk(ANN, "ann", "one")).owner;
   const bob = (await talk(BOB, "bob", "two")).owner;

@@ -13,10 +13,10 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** What is remembered, in versions. */
+/** Memory and its versions. */
 export function defineMemoryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a memory", () => {
-    rule("is empty at first, and grows by a version with every change", async (scene) => {
+    rule("is empty at first, and gets a new version with every change", async (scene) => {
       const { store } = scene;
       assert.deepEqual(await store.memory.getMemory({ owner: "p_ann" }), {
         owner: "p_ann",
@@ -43,14 +43,14 @@ export function defineMemoryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await scene.store.memory.listMemoryVersions({ owner: "p_ann", limit: 1 }), [third]);
     });
 
-    rule("is each owner's own", async (scene) => {
+    rule("is separate for each owner", async (scene) => {
       for (const owner of ["p_ann", "p_bob", "chat:telegram:-100", "profile:main"])
         await addMemory(scene, owner, `of ${owner}`);
       for (const owner of ["p_ann", "p_bob", "chat:telegram:-100", "profile:main"])
         assert.deepEqual((await scene.store.memory.getMemory({ owner })).entries, [`of ${owner}`]);
     });
 
-    rule("is not changed by what is refused, nor by what it says already", async (scene) => {
+    rule("is not changed by a refused change, nor by an existing entry", async (scene) => {
       const before = await addMemory(scene, "p_ann", "likes tea");
       assertRefused(await changeMemory(scene, "p_ann", { action: "remove", old: "coffee" }), "not_found");
       assertRefused(await changeMemory(scene, "p_ann", { action: "add", text: " " }), "invalid_input");
@@ -62,14 +62,14 @@ export function defineMemoryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await scene.store.memory.listMemoryVersions({ owner: "p_ann" }), [before]);
     });
 
-    rule("loses nothing when several change it at once", async (scene) => {
+    rule("loses nothing with concurrent changes", async (scene) => {
       const names = Array.from({ length: 20 }, (_, n) => `entry ${n}.`);
       await Promise.all(names.map((name) => addMemory(scene, "p_ann", name)));
       const { version, entries } = await scene.store.memory.getMemory({ owner: "p_ann" });
       assert.deepEqual([version, entries.toSorted()], [20, names.toSorted()]);
     });
 
-    rule("can be as it was in one of the newest fifty versions", async (scene) => {
+    rule("can be restored to one of the newest fifty versions", async (scene) => {
       const { store } = scene;
       for (let n = 1; n <= 60; n += 1) {
         if (n > 1) throwIfRefused(await changeMemory(scene, "p_ann", { action: "remove", old: `${n - 1}` }));
@@ -95,7 +95,7 @@ export function defineMemoryRules({ describe }: TestApi, rule: StoreRule): void 
       assertRefused(await store.memory.restoreMemory({ owner: "p_bob", version, now: T0 }), "not_found");
     });
 
-    rule("is exported and erased with its person, and nobody else's is", async (scene) => {
+    rule("is exported and erased with its person, and only theirs", async (scene) => {
       const [{ owner: ann }, { owner: bob }] = [
         await scene.talk(ANN, "hello", "hi"),
         await scene.talk(BOB, "hello", "hi"),
@@ -128,7 +128,7 @@ export function defineMemoryRules({ describe }: TestApi, rule: StoreRule): void 
       ]);
     });
 
-    rule("moves along with whoever has no other account, as far as it fits", async (scene) => {
+    rule("moves with a person who has no other account, as far as it fits", async (scene) => {
       const [{ owner: ann }, { owner: bob }] = [
         await scene.talk(ANN, "hello", "hi"),
         await scene.talk(BOB, "hello", "hi"),
@@ -157,7 +157,7 @@ export function defineMemoryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await scene.store.memory.listMemoryVersions({ owner: ann }), []);
     });
 
-    rule("stays with whoever keeps another account, or is the owner", async (scene) => {
+    rule("stays with a person who keeps another account, and with the owner", async (scene) => {
       const { owner: ann } = await scene.talk(ANN, "hello", "hi");
       throwIfRefused(
         await scene.store.access.linkAccount({

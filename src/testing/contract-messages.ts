@@ -60,10 +60,10 @@ const EVERY_SORT: readonly NewMessage[] = [
   user("a \u0000 NUL, a quote ' and \" and emoji 🐎, 馬, e\u0301 and\nlines\r\n"),
 ];
 
-/** What was said is kept as it was said. */
+/** Stored messages and their bytes. */
 export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("what was said", () => {
-    rule("comes back as it went in, every field of it", async (scene) => {
+  describe("a stored message", () => {
+    rule("is returned with all its fields unchanged", async (scene) => {
       const { id } = await scene.create("p_ann");
       const ask = { asker: EVERYONE, session: id };
       const blobs = [PIXELS, PAGES];
@@ -86,28 +86,25 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await scene.store.messages.listMessages(ask), expected);
     });
 
-    rule(
-      "follows in order, numbered from one, in calls that come together too",
-      async ({ create, say, store }) => {
-        const { id } = await create("p_ann");
-        const calls = Array.from({ length: 30 }, (_, index) =>
-          say(id, user(`${index}a`), assistant(`${index}b`)),
-        );
-        const seqs = (await Promise.all(calls)).flat();
-        assert.deepEqual(
-          seqs,
-          Array.from({ length: 60 }, (_, index) => index + 1),
-        );
-        const said = requireValue(await store.messages.readHistory({ asker: EVERYONE, session: id }));
-        assert.deepEqual(
-          said.map((message) => message.seq),
-          seqs,
-        );
-        assert.deepEqual(readTexts(said).slice(0, 4), ["0a", "0b", "1a", "1b"]);
-      },
-    );
+    rule("gets the next seq from 1, also with concurrent calls", async ({ create, say, store }) => {
+      const { id } = await create("p_ann");
+      const calls = Array.from({ length: 30 }, (_, index) =>
+        say(id, user(`${index}a`), assistant(`${index}b`)),
+      );
+      const seqs = (await Promise.all(calls)).flat();
+      assert.deepEqual(
+        seqs,
+        Array.from({ length: 60 }, (_, index) => index + 1),
+      );
+      const said = requireValue(await store.messages.readHistory({ asker: EVERYONE, session: id }));
+      assert.deepEqual(
+        said.map((message) => message.seq),
+        seqs,
+      );
+      assert.deepEqual(readTexts(said).slice(0, 4), ["0a", "0b", "1a", "1b"]);
+    });
 
-    rule("is read in parts", async ({ create, store }) => {
+    rule("can be read in pages", async ({ create, store }) => {
       const { id } = await create("p_ann", ["1", "2", "3", "4", "5"]);
       const ask = { asker: EVERYONE, session: id };
       const shown = async (range: { offset?: number; limit?: number }) =>
@@ -123,7 +120,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await said({ after: 9 }), []);
     });
 
-    rule("is read across the borders of what a fork shows", async ({ create, fork, say, store }) => {
+    rule("is read across the ranges of a fork's view", async ({ create, fork, say, store }) => {
       const { id } = await create("p_ann", ["1", "2", "3"]);
       const copy = await fork(id);
       await say(copy.id, user("4"), assistant("5"));
@@ -153,7 +150,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       ]);
     });
 
-    rule("is counted: messages, human ones, and each tool call once", async ({ create, say, get }) => {
+    rule("is counted: messages, human messages and tool calls", async ({ create, say, get }) => {
       const { id } = await create("p_ann");
       const toolCalls = ["c1", "c2"].map((call) => ({ id: call, name: "look", arguments: {} }));
       await say(
@@ -166,10 +163,10 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       );
       const session = await get(id);
       assert.deepEqual([session.messageCount, session.humanCount, session.toolCallCount], [5, 1, 2]);
-      assert.equal(session.lastAt, T0 + 9, "the newest message's instant");
+      assert.equal(session.lastAt, T0 + 9, "the time of the newest message");
     });
 
-    rule("cannot be added to a session that is not there", async ({ store }) => {
+    rule("is refused for a session that does not exist", async ({ store }) => {
       const messages = [user("hello")];
       assertRefused(
         await store.messages.append({ asker: EVERYONE, session: "nobody", messages, now: T0 }),
@@ -177,7 +174,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("is stored wholly or not at all", async ({ create, store, shows, get }) => {
+    rule("is stored completely or not at all", async ({ create, store, shows, get }) => {
       const { id } = await create("p_ann", ["hello"]);
       const broken = user("", {
         parts: [{ type: "image", blob: "ab".repeat(32), mimeType: "image/png", size: 3 }],
@@ -195,7 +192,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
   });
 
   describe("bytes", () => {
-    rule("are seen by whoever may see a session that uses them, and by nobody else", async (scene) => {
+    rule("are visible only to those who may see a session that uses them", async (scene) => {
       const { create } = scene;
       const [ann, bob] = [await create("p_ann"), await create("p_bob")];
       const messages = [user("", { parts: [IMAGE] })];
@@ -208,14 +205,14 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       await give(ann.id, [PIXELS]);
       assert.deepEqual(await seen("p_ann"), PIXELS.bytes);
       assert.equal(await seen("p_bob"), undefined);
-      // Bytes that are there need not be given again.
+      // Stored bytes need not be sent again.
       await give(bob.id, []);
       await scene.reopen();
       assert.deepEqual(await seen("p_bob"), PIXELS.bytes);
       assert.equal(await scene.store.messages.readBlob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
     });
 
-    rule("go when the last session that uses them goes", async ({ create, store, fork }) => {
+    rule("are deleted with the last session that uses them", async ({ create, store, fork }) => {
       const { id } = await create("p_ann");
       const other = await create("p_ann");
       const ask = { asker: { person: "p_ann" } };
@@ -238,7 +235,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await left(), [undefined, undefined]);
     });
 
-    rule("of a waiting message stay until it runs, whatever is removed meanwhile", async (scene) => {
+    rule("of a pending message stay until it runs, even if sessions are removed", async (scene) => {
       const { take, claim, create, store } = scene;
       const message = user("", { parts: [IMAGE] });
       const { session, conversation } = await take(ANN, "", { message, blobs: [PIXELS] });

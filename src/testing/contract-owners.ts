@@ -24,10 +24,10 @@ const ann: Asker = { person: "p_ann" };
 const annInGroup: Asker = { person: "p_ann", chat: GROUP };
 const bob: Asker = { person: "p_bob" };
 
-/** Everything belongs to someone, and a chat is shown only what all in it may see. */
+/** Ownership: a chat sees only what all its readers may see. */
 export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("who may see what", () => {
-    rule("shows people their own sessions, wherever those were spoken", async (scene) => {
+  describe("visibility", () => {
+    rule("shows people their own sessions of all chats", async (scene) => {
       const { private: own, group } = await createTwoSessions(scene);
       const seen = async (asker: Asker, session: string) =>
         (await scene.store.messages.readHistory({ asker, session })) !== undefined;
@@ -35,11 +35,11 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([await seen(annInGroup, own), await seen(annInGroup, group)], [false, true]);
       assert.deepEqual([await seen(bob, own), await seen(bob, group)], [false, false]);
       const bobThere = { person: "p_bob", chat: GROUP };
-      assert.equal(await seen(bobThere, group), false, "it is Ann's, though he read along");
+      assert.equal(await seen(bobThere, group), false, "it belongs to Ann, although he could read it");
       assert.deepEqual([await seen(EVERYONE, own), await seen(EVERYONE, group)], [true, true]);
     });
 
-    rule("shows what a chat shares to everyone there, and only there", async ({ talk, store }) => {
+    rule("shows shared sessions of a chat to everybody there, and only there", async ({ talk, store }) => {
       const { id } = await talk(inGroup("ann"), "hello all", "hi all", {
         scope: SCOPE_SHARED,
         person: "p_ann",
@@ -52,30 +52,33 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await seen({ person: "p_ann", chat: "chat:telegram:-200" }), 0);
     });
 
-    rule("hides from strangers that there is anything to change", async ({ create, store, get }) => {
-      const { id } = await create("p_ann", ["hello"], { title: "Plan" });
-      const ask = { asker: bob, session: id };
-      const messages = [user("mine now")];
-      const newSession = { id: "copy", kind: "chat" as const };
-      for (const refused of [
-        await store.messages.append({ ...ask, messages, now: T0 }),
-        await store.sessions.setTitle({ ...ask, title: "Mine" }),
-        await store.sessions.change({ ...ask, change: { model: "x", ended: true }, now: T0 }),
-        await store.sessions.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
-        await store.sessions.hold({ ...ask, name: "x", until: T0 }),
-        await store.sessions.fork({ ...ask, newSession, now: T0 }),
-        await store.messages.changeView({ ...ask, kind: "undo", now: T0 }),
-      ]) {
-        assert.deepEqual(refused, await store.sessions.setTitle({ asker: bob, session: "nobody" }));
-      }
-      assert.equal(await store.sessions.release({ ...ask, name: "x" }), false);
-      assert.equal(await store.sessions.remove({ ...ask, now: T0 }), false);
-      assert.deepEqual(await store.messages.listVersions(ask), []);
-      const session = await get(id);
-      assert.deepEqual([session.title, session.messageCount, session.endedAt], ["Plan", 1, undefined]);
-    });
+    rule(
+      "hides the existence of a session from people who may not see it",
+      async ({ create, store, get }) => {
+        const { id } = await create("p_ann", ["hello"], { title: "Plan" });
+        const ask = { asker: bob, session: id };
+        const messages = [user("mine now")];
+        const newSession = { id: "copy", kind: "chat" as const };
+        for (const refused of [
+          await store.messages.append({ ...ask, messages, now: T0 }),
+          await store.sessions.setTitle({ ...ask, title: "Mine" }),
+          await store.sessions.change({ ...ask, change: { model: "x", ended: true }, now: T0 }),
+          await store.sessions.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
+          await store.sessions.hold({ ...ask, name: "x", until: T0 }),
+          await store.sessions.fork({ ...ask, newSession, now: T0 }),
+          await store.messages.changeView({ ...ask, kind: "undo", now: T0 }),
+        ]) {
+          assert.deepEqual(refused, await store.sessions.setTitle({ asker: bob, session: "nobody" }));
+        }
+        assert.equal(await store.sessions.release({ ...ask, name: "x" }), false);
+        assert.equal(await store.sessions.remove({ ...ask, now: T0 }), false);
+        assert.deepEqual(await store.messages.listVersions(ask), []);
+        const session = await get(id);
+        assert.deepEqual([session.title, session.messageCount, session.endedAt], ["Plan", 1, undefined]);
+      },
+    );
 
-    rule("shows conversations and their decisions to those who speak there", async ({ open, store }) => {
+    rule("shows conversations and their decisions to the people in the chat", async ({ open, store }) => {
       const opened = await open(ANN, { person: "p_ann" });
       const { number } = opened.conversation;
       const seen = async (asker: Asker) => [
@@ -86,7 +89,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await seen(ann), [1, 1, 1]);
       assert.deepEqual(await seen(EVERYONE), [1, 1, 1]);
       assert.deepEqual(await seen(bob), [0, 0, 0]);
-      assert.deepEqual(await seen(annInGroup), [0, 0, 0], "a group does not learn of a direct chat");
+      assert.deepEqual(await seen(annInGroup), [0, 0, 0], "a group does not see a direct chat");
       const shared = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       const there = { asker: { person: "p_bob", chat: GROUP }, conversation: shared.conversation.number };
       assert.equal((await store.conversations.listDecisions(there)).length, 1);
@@ -95,7 +98,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
   });
 
   describe("resuming a session", () => {
-    rule("points the conversation at it and says so", async ({ open, create, store, get }) => {
+    rule("makes it the current session, and records the decision", async ({ open, create, store, get }) => {
       const { conversation, session } = await open(ANN, { person: "p_ann" });
       const old = await create("p_ann", ["long ago"]);
       const ask = { asker: ann, session: old.id, conversation: conversation.number };
@@ -115,7 +118,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
     });
 
     rule(
-      "is refused for what belongs to someone else, and for what is not there",
+      "is refused for another person's session, and for one that does not exist",
       async ({ open, create, store }) => {
         const { conversation } = await open(ANN, { person: "p_ann" });
         const theirs = await create("p_bob", ["secret"]);
@@ -131,7 +134,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("that is private is refused in a group, with the way to do it", async (scene) => {
+    rule("that is private is refused in a group, with instructions", async (scene) => {
       const { private: own, conversation } = await createTwoSessions(scene);
       const refusal = assertRefused(
         await scene.store.conversations.switchTo({ asker: annInGroup, session: own, conversation, now: T0 }),
@@ -165,7 +168,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
           now: T0,
         }),
       );
-      assert.equal(taken.session.audience, undefined, "the group does not read what is said from now on");
+      assert.equal(taken.session.audience, undefined, "the group does not see later messages");
       await talk(ANN, "just between us", "of course");
       assert.equal(await store.messages.readHistory({ asker: annInGroup, session: group }), undefined);
       assert.deepEqual(await store.messages.searchMessages({ asker: annInGroup, text: "between" }), []);
@@ -173,13 +176,13 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
         await store.conversations.switchTo({ asker: annInGroup, session: group, conversation, now: T0 }),
         "not_allowed",
       );
-      // The group's own conversation still pointed there; it goes on in a new session.
+      // The group's conversation still pointed to it and continues in a new session.
       const turn = await begin(inGroup("ann"), "and here?");
       assert.notEqual(turn.session, group);
       assert.notEqual(turn.session, other.session.id);
     });
 
-    rule("into private leaves what waits in the group to the group", async (scene) => {
+    rule("in a direct chat leaves the pending messages of the group to the group", async (scene) => {
       const { open, begin, take, finish, claim, store, beat } = scene;
       await beat("r1");
       const there = inGroup("ann");
@@ -190,7 +193,11 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assertRefused(await store.conversations.switchTo(move), "session_busy");
       await finish(turn, "an answer");
       throwIfRefused(await store.conversations.switchTo(move));
-      assert.equal(await claim(turn.session), undefined, "nothing of the group waits in the private session");
+      assert.equal(
+        await claim(turn.session),
+        undefined,
+        "no message of the group is pending in the private session",
+      );
       const [left] = await store.conversations.findConversations({ asker: EVERYONE, source: there });
       const next = requireValue(await claim(requireValue(left).session));
       assert.deepEqual([next.session !== turn.session, next.target.chatId], [true, there.chatId]);
@@ -200,7 +207,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       ]);
     });
 
-    rule("into private leaves a fork in the group its words and bytes", async (scene) => {
+    rule("in a direct chat leaves a fork in the group its messages and bytes", async (scene) => {
       const { open, fork, store } = scene;
       const { group } = await createTwoSessions(scene);
       const bytes = new Uint8Array([1, 2, 3]);
@@ -223,7 +230,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       );
       await scene.talk(ANN, "just between us", "of course");
       const found = await store.messages.searchMessages({ asker: annInGroup, text: "lighthouse" });
-      assert.equal(found[0]?.after, undefined, "what was said next is not for the group");
+      assert.equal(found[0]?.after, undefined, "the next message is not visible to the group");
       assert.deepEqual(
         found.map((hit) => hit.session),
         [copy.id],
@@ -231,36 +238,39 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await store.messages.readBlob({ asker: annInGroup, hash }), bytes);
     });
 
-    rule("by its fork never shows a chat what only its origin's owner may see", async (scene) => {
-      const { fork, store, say } = scene;
-      const { group, conversation } = await createTwoSessions(scene);
-      await say(group, user("between us now"));
-      const [early, late] = [await fork(group, { keep: 2 }), await fork(group)];
-      const direct = await scene.open(ANN, { person: "p_ann" });
-      const number = direct.conversation.number;
-      throwIfRefused(
-        await store.conversations.switchTo({ asker: ann, session: late.id, conversation: number, now: T0 }),
-      );
-      throwIfRefused(
-        await store.conversations.switchTo({ asker: annInGroup, session: early.id, conversation, now: T0 }),
-      );
-      assert.equal(await store.sessions.remove({ asker: ann, session: group, now: T0 }), true);
-      const inChat = await store.messages.searchMessages({
-        asker: annInGroup,
-        text: "between",
-        undone: true,
-      });
-      assert.deepEqual(inChat, []);
-      const alone = await store.messages.searchMessages({ asker: ann, text: "between" });
-      assert.deepEqual(
-        alone.map((hit) => hit.session),
-        [late.id],
-      );
-    });
+    rule(
+      "by its fork never shows a chat content that only the owner of the original may see",
+      async (scene) => {
+        const { fork, store, say } = scene;
+        const { group, conversation } = await createTwoSessions(scene);
+        await say(group, user("between us now"));
+        const [early, late] = [await fork(group, { keep: 2 }), await fork(group)];
+        const direct = await scene.open(ANN, { person: "p_ann" });
+        const number = direct.conversation.number;
+        throwIfRefused(
+          await store.conversations.switchTo({ asker: ann, session: late.id, conversation: number, now: T0 }),
+        );
+        throwIfRefused(
+          await store.conversations.switchTo({ asker: annInGroup, session: early.id, conversation, now: T0 }),
+        );
+        assert.equal(await store.sessions.remove({ asker: ann, session: group, now: T0 }), true);
+        const inChat = await store.messages.searchMessages({
+          asker: annInGroup,
+          text: "between",
+          undone: true,
+        });
+        assert.deepEqual(inChat, []);
+        const alone = await store.messages.searchMessages({ asker: ann, text: "between" });
+        assert.deepEqual(
+          alone.map((hit) => hit.session),
+          [late.id],
+        );
+      },
+    );
   });
 
-  describe("a session's own facts", () => {
-    rule("are set by its owner and cleared with null", async ({ create, store }) => {
+  describe("the fields of a session", () => {
+    rule("can be set by its owner and cleared with null", async ({ create, store }) => {
       const { id } = await create("p_ann", [], { cwd: "/a", model: "m", config: { a: 1 } });
       const ask = { asker: ann, session: id, now: T0 + 1 };
       const changed = throwIfRefused(
@@ -287,29 +297,26 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([open.endedAt, open.endReason], [undefined, undefined]);
     });
 
-    rule(
-      "end with the reason that is given, and are open again without it",
-      async ({ create, store, get }) => {
-        const { id } = await create("p_ann", ["one"]);
-        const change = async (ended: boolean | string, now: number): Promise<void> => {
-          throwIfRefused(await store.sessions.change({ asker: ann, session: id, change: { ended }, now }));
-        };
-        const end = async () => {
-          const { endedAt, endReason } = await get(id);
-          return [endedAt, endReason];
-        };
-        await change("the job is done", T0 + 1);
-        assert.deepEqual(await end(), [T0 + 1, "the job is done"]);
-        await change("too late", T0 + 2);
-        assert.deepEqual(await end(), [T0 + 1, "the job is done"], "the first reason counts");
-        await change(false, T0 + 3);
-        assert.deepEqual(await end(), [undefined, undefined]);
-        await change("done again", T0 + 4);
-        assert.deepEqual(await end(), [T0 + 4, "done again"]);
-      },
-    );
+    rule("contain the reason of its end, until it is reopened", async ({ create, store, get }) => {
+      const { id } = await create("p_ann", ["one"]);
+      const change = async (ended: boolean | string, now: number): Promise<void> => {
+        throwIfRefused(await store.sessions.change({ asker: ann, session: id, change: { ended }, now }));
+      };
+      const end = async () => {
+        const { endedAt, endReason } = await get(id);
+        return [endedAt, endReason];
+      };
+      await change("the job is done", T0 + 1);
+      assert.deepEqual(await end(), [T0 + 1, "the job is done"]);
+      await change("too late", T0 + 2);
+      assert.deepEqual(await end(), [T0 + 1, "the job is done"], "the first reason counts");
+      await change(false, T0 + 3);
+      assert.deepEqual(await end(), [undefined, undefined]);
+      await change("done again", T0 + 4);
+      assert.deepEqual(await end(), [T0 + 4, "done again"]);
+    });
 
-    rule("ended twice keep the first reason and instant", async ({ open, store, get }) => {
+    rule("keep the first reason and time if it is ended twice", async ({ open, store, get }) => {
       const { session, conversation } = await open(ANN);
       const ask = { asker: { person: session.owner }, session: session.id };
       for (const now of [T0 + 1, T0 + 2])
@@ -319,7 +326,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
         return [endedAt, endReason];
       };
       assert.deepEqual(await ended(), [T0 + 1, "closed"]);
-      // A conversation still goes on in it, so it is not cleared away.
+      // A conversation still points to it, so it is not pruned.
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: true, now: T0 + DAY };
       assert.deepEqual(await store.sessions.prune(prune), []);
       const newSession = { id: "next", kind: "chat" } as const;
@@ -338,7 +345,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       );
     });
 
-    rule("count tokens and cost as they come", async ({ create, store }) => {
+    rule("count tokens and cost", async ({ create, store }) => {
       const { id, usage } = await create("p_ann");
       assert.deepEqual([usage.totalTokens, usage.lastPromptTokens, usage.costStatus], [0, 0, "unknown"]);
       const record = async (delta: Parameters<typeof store.sessions.recordUsage>[0]["usage"]) =>
@@ -392,7 +399,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await record({}), three);
     });
 
-    rule("add up when many report at once", async ({ create, store, get }) => {
+    rule("add up with concurrent reports", async ({ create, store, get }) => {
       const { id } = await create("p_ann");
       await Promise.all(
         Array.from({ length: 50 }, () =>
@@ -408,7 +415,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await get(id)).usage.totalTokens, 150);
     });
 
-    rule("say who it belongs to in every answer", async ({ talk, store, get }) => {
+    rule("contain the owner in every result", async ({ talk, store, get }) => {
       const session = await talk(BOB, "hello", "hi", { person: "p_bob" });
       const [listed] = (await store.sessions.querySessions({ asker: bob })).items;
       const { preview, totalCount, ...facts } = requireValue(listed);
@@ -420,7 +427,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
   });
 }
 
-/** Ann's private session, and her own one in a group with its conversation. */
+/** Ann's private session, and her session in a group with its conversation. */
 async function createTwoSessions({ create, talk, store }: Scene) {
   const own = await create("p_ann", ["private words"]);
   const said = await talk(inGroup("ann"), "public words", "answered", { person: "p_ann" });

@@ -19,16 +19,16 @@ import {
 const ONE = { runner: "r1", take: "one" } as const;
 const ALL = { runner: "r1", take: "all" } as const;
 
-/** How many wait, and whether it is the first that was not taken. */
+/** The number of pending messages, and whether this is the first refused one. */
 function readQueueState(accepted: Accepted): [number, boolean] {
-  assert.ok("isFirst" in accepted, "it was taken");
+  assert.ok("isFirst" in accepted, "it was accepted");
   return [accepted.tooMany, accepted.isFirst];
 }
 
-/** What was accepted and has not begun, and who is told when something has. */
+/** Pending messages, and listeners of the store. */
 export function definePendingRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("what waits", () => {
-    rule("is everything accepted whose turn has not begun, in order, as it was given", async (scene) => {
+  describe("pending messages", () => {
+    rule("are all accepted messages whose turn has not started, in order and unchanged", async (scene) => {
       const turn = await scene.begin(ANN, "one");
       const origin = { platform: "telegram", platformMessageId: "9" };
       await scene.take(ANN, "", { message: user("two", { origin }), claim: ONE });
@@ -45,31 +45,34 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await scene.store.inbox.listPending(ask), []);
     });
 
-    rule("is nothing once it was cancelled", async ({ begin, take, store }) => {
+    rule("are empty after a cancellation", async ({ begin, take, store }) => {
       const turn = await begin(ANN, "one");
       const { conversation } = await take(ANN, "two");
       await store.inbox.cancelPending({ conversation: conversation.number, now: T0 });
       assert.deepEqual(await store.inbox.listPending({ asker: EVERYONE, session: turn.session }), []);
     });
 
-    rule("waits where its conversation points, beside what other conversations sent there", async (scene) => {
-      const { create, open, take, store } = scene;
-      const session = await create("p_ann", ["hello"]);
-      for (const thread of ["1", "2"]) {
-        const source = { ...ANN, threadId: thread };
-        const { conversation } = await open(source, { person: "p_ann" });
-        const first = await take(source, `from ${thread}`);
-        const ask = { asker: EVERYONE, session: first.session.id };
-        assert.deepEqual((await store.inbox.listPending(ask)).map(getText), [`from ${thread}`]);
-        const to = { conversation: conversation.number, session: session.id };
-        throwIfRefused(await store.conversations.switchTo({ asker: { person: "p_ann" }, ...to, now: T0 }));
-        assert.deepEqual(await store.inbox.listPending(ask), []);
-      }
-      const waiting = await store.inbox.listPending({ asker: EVERYONE, session: session.id });
-      assert.deepEqual(waiting.map(getText), ["from 1", "from 2"]);
-    });
+    rule(
+      "wait in the current session of their conversation, together with those of other conversations",
+      async (scene) => {
+        const { create, open, take, store } = scene;
+        const session = await create("p_ann", ["hello"]);
+        for (const thread of ["1", "2"]) {
+          const source = { ...ANN, threadId: thread };
+          const { conversation } = await open(source, { person: "p_ann" });
+          const first = await take(source, `from ${thread}`);
+          const ask = { asker: EVERYONE, session: first.session.id };
+          assert.deepEqual((await store.inbox.listPending(ask)).map(getText), [`from ${thread}`]);
+          const to = { conversation: conversation.number, session: session.id };
+          throwIfRefused(await store.conversations.switchTo({ asker: { person: "p_ann" }, ...to, now: T0 }));
+          assert.deepEqual(await store.inbox.listPending(ask), []);
+        }
+        const waiting = await store.inbox.listPending({ asker: EVERYONE, session: session.id });
+        assert.deepEqual(waiting.map(getText), ["from 1", "from 2"]);
+      },
+    );
 
-    rule("is shown to whoever may see the session, and looks like nothing to others", async (scene) => {
+    rule("are visible to those who may see the session, and empty for others", async (scene) => {
       const { take, store } = scene;
       const own = await take(ANN, "mine");
       const ask = (asker: typeof EVERYONE, session = own.session.id) =>
@@ -87,7 +90,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
     });
 
     rule(
-      "is only looked at: nothing begins, nobody is told",
+      "can be read without starting a turn or notifying listeners",
       async ({ take, store, claim, waitUntilIdle }) => {
         const { session } = await take(ANN, "hello");
         await waitUntilIdle();
@@ -105,8 +108,8 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
     );
   });
 
-  describe("how much may wait", () => {
-    rule("is bounded where a bound is given, and one more is not taken", async (scene) => {
+  describe("the limit of pending messages", () => {
+    rule("applies if it is given, and a further message is refused", async (scene) => {
       const { begin, take, accept, store, finish, shows } = scene;
       const turn = await begin(ANN, "one");
       const most = { claim: ONE, maxPending: 2 };
@@ -127,21 +130,27 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await shows(turn.session), ["one", "two", "three", "five"]);
     });
 
-    rule("bounds nothing where nothing has to wait, and each conversation by itself", async (scene) => {
-      const { begin, take, beat, accept } = scene;
-      await beat("r1");
-      const none = { claim: ONE, maxPending: 0 };
-      assert.notEqual((await take(BOB, "one", none)).turn, undefined);
-      assert.deepEqual(readQueueState(await accept(BOB, "two", none)), [0, true]);
-      await begin(ANN, "one");
-      await take(ANN, "two", { claim: ONE, maxPending: 1 });
-      assert.deepEqual(readQueueState(await accept(ANN, "three", { claim: ONE, maxPending: 1 })), [1, true]);
-      const group = { claim: ONE, maxPending: 1 };
-      await take(inGroup("ann"), "one", group);
-      assert.equal((await take(inGroup("ann"), "two", group)).tooMany, undefined);
-    });
+    rule(
+      "does not apply to a message that starts at once, and is separate for each conversation",
+      async (scene) => {
+        const { begin, take, beat, accept } = scene;
+        await beat("r1");
+        const none = { claim: ONE, maxPending: 0 };
+        assert.notEqual((await take(BOB, "one", none)).turn, undefined);
+        assert.deepEqual(readQueueState(await accept(BOB, "two", none)), [0, true]);
+        await begin(ANN, "one");
+        await take(ANN, "two", { claim: ONE, maxPending: 1 });
+        assert.deepEqual(readQueueState(await accept(ANN, "three", { claim: ONE, maxPending: 1 })), [
+          1,
+          true,
+        ]);
+        const group = { claim: ONE, maxPending: 1 };
+        await take(inGroup("ann"), "one", group);
+        assert.equal((await take(inGroup("ann"), "two", group)).tooMany, undefined);
+      },
+    );
 
-    rule("tells the first that is not taken from the next, each time it has been full", async (scene) => {
+    rule("marks the first refused message each time the queue is full", async (scene) => {
       const { begin, take, accept, finish, store } = scene;
       const turn = await begin(ANN, "one");
       const most = { claim: ONE, maxPending: 1 };
@@ -160,10 +169,10 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
     });
   });
 
-  describe("a message that was changed or taken back", () => {
+  describe("a message that was edited or deleted", () => {
     const place = { profile: "main", source: { platform: "telegram", chatId: "ann" }, messageId: "7" };
 
-    rule("is other words when it waits, in its place and by the same person", async (scene) => {
+    rule("gets the new text while it is pending, with the same position and sender", async (scene) => {
       const turn = await scene.begin(ANN, "one");
       const origin = { platform: "telegram", platformMessageId: "7", userId: "ann" };
       const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1]) };
@@ -191,29 +200,32 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await scene.store.messages.readBlob({ asker: EVERYONE, hash: blob.hash }), blob.bytes);
     });
 
-    rule("is gone when it waits and was taken back, and comes back by no repetition", async (scene) => {
-      const { begin, take, accept, finish, store, shows } = scene;
-      const turn = await begin(ANN, "one");
-      const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1]) };
-      const image = { type: "image" as const, blob: blob.hash, mimeType: "image/png", size: 1 };
-      const message = { role: "user" as const, parts: [image] };
-      const { conversation } = await take(ANN, "", { message, blobs: [blob], messageId: "7", now: T0 });
-      assert.equal(await store.inbox.editInbound({ ...place, now: T0 + HOUR }), "changed");
-      assert.deepEqual(await store.inbox.listPending({ asker: EVERYONE, session: turn.session }), []);
-      assert.equal(
-        await store.messages.readBlob({ asker: EVERYONE, hash: blob.hash }),
-        undefined,
-        "nor do its bytes stay",
-      );
-      assert.equal((await accept(ANN, "two", { messageId: "7" })).duplicate, true);
-      assert.equal((await finish(turn, "", { next: ONE })).next, undefined);
-      assert.deepEqual(await shows(turn.session), ["one"]);
-      const [after] = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
-      assert.equal(after?.activeAt, conversation.activeAt, "to take something back is no activity");
-      assert.equal(await store.inbox.editInbound({ ...place, message: user("no"), now: T0 }), "late");
-    });
+    rule(
+      "is removed if it was deleted while pending, and a redelivery does not restore it",
+      async (scene) => {
+        const { begin, take, accept, finish, store, shows } = scene;
+        const turn = await begin(ANN, "one");
+        const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1]) };
+        const image = { type: "image" as const, blob: blob.hash, mimeType: "image/png", size: 1 };
+        const message = { role: "user" as const, parts: [image] };
+        const { conversation } = await take(ANN, "", { message, blobs: [blob], messageId: "7", now: T0 });
+        assert.equal(await store.inbox.editInbound({ ...place, now: T0 + HOUR }), "changed");
+        assert.deepEqual(await store.inbox.listPending({ asker: EVERYONE, session: turn.session }), []);
+        assert.equal(
+          await store.messages.readBlob({ asker: EVERYONE, hash: blob.hash }),
+          undefined,
+          "nor do its bytes stay",
+        );
+        assert.equal((await accept(ANN, "two", { messageId: "7" })).duplicate, true);
+        assert.equal((await finish(turn, "", { next: ONE })).next, undefined);
+        assert.deepEqual(await shows(turn.session), ["one"]);
+        const [after] = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
+        assert.equal(after?.activeAt, conversation.activeAt, "a deletion is no activity");
+        assert.equal(await store.inbox.editInbound({ ...place, message: user("no"), now: T0 }), "late");
+      },
+    );
 
-    rule("stays as it was said once its turn has begun; that is only recorded", async (scene) => {
+    rule("stays unchanged after its turn has started; the edit is only recorded", async (scene) => {
       const { begin, finish, store, shows } = scene;
       const turn = await begin(ANN, "one", { messageId: "7" });
       const cursor = { name: "telegram", value: "12" };
@@ -227,7 +239,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await shows(turn.session), ["one", "answer"]);
     });
 
-    rule("is unknown where it was never taken, and the cursor moves all the same", async (scene) => {
+    rule("is unknown if it was never accepted, and the cursor still moves", async (scene) => {
       const { take, store } = scene;
       await take(ANN, "hello", { messageId: "7" });
       const cursor = { name: "telegram", value: "12" };
@@ -245,9 +257,9 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
     });
   });
 
-  describe("whoever listens", () => {
+  describe("a listener", () => {
     rule(
-      "is told of what was done, and not of what could not be had",
+      "is called after a change, and not after a refused call",
       async ({ begin, beat, store, waitUntilIdle }) => {
         const turn = await begin(ANN, "hello");
         await beat("r2");
@@ -258,7 +270,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
         const stop = store.onChange(() => {
           told += 1;
         });
-        // Whoever asks again at every change must not be woken by asking.
+        // A caller that reads at every change must not be woken by its own read.
         assert.equal(
           await store.turns.claim({ session: turn.session, runner: "r2", take: "one", now: T0 }),
           undefined,

@@ -21,14 +21,14 @@ import {
 const HASH = "ab".repeat(32);
 const SHARED = "cd".repeat(32);
 
-/** Under which names Ann has guessed, and someone else whose id ends alike. */
+/** The guess counters of Ann, and of another person whose id has the same end. */
 const GUESSES = ["telegram:ann", "link:telegram:ann", "link:telegram:joann"];
 
 function createImagePart(blob: string) {
   return { type: "image" as const, blob, mimeType: "image/png", size: 3 };
 }
 
-/** Everything of one person: told, and gone when they ask for it. */
+/** Export and erasure of a person's data. */
 export function definePersonRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a person's data", () => {
     rule("is found by id and by account, and counted", async (scene) => {
@@ -75,7 +75,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
         assert.equal(await scene.store.access.readPersonData(nobody), undefined);
     });
 
-    rule("is gone after erasing, in steps of any size, and nobody else's is", async (scene) => {
+    rule("is deleted by an erasure in steps of any size, and only theirs", async (scene) => {
       const { ann, bob, shared, bobs } = await createPeople(scene);
       const before = await scene.shows(bobs);
       await erase(scene, ann, 1);
@@ -119,7 +119,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
         requireValue(await scene.store.access.readPersonData({ person: bob })).counts.elsewhere,
         1,
       );
-      // Rows and places stay, words do not.
+      // Rows and seqs stay, texts do not.
       const said = requireValue(
         await scene.store.messages.listMessages({ asker: EVERYONE, session: shared }),
       );
@@ -139,7 +139,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal((await scene.get(shared)).title, undefined);
     });
 
-    rule("goes with what its forks keep of removed sessions", async (scene) => {
+    rule("is also deleted from forks of removed sessions", async (scene) => {
       const { id } = await scene.create("p_ann", ["annwords", "an answer"]);
       const fork = await scene.fork(id);
       throwIfRefused(
@@ -157,7 +157,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
     });
 
-    rule("comes to the same when erasing was cut short and the person spoke again", async (scene) => {
+    rule("is deleted completely after an interrupted erasure and new messages", async (scene) => {
       const { ann } = await createPeople(scene);
       assert.deepEqual(throwIfRefused(await runEraseStep(scene, ann, 1)), { done: false });
       await scene.reopen();
@@ -165,13 +165,13 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       await erase(scene, ann, 3);
       assert.deepEqual(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
       assert.equal(await scene.store.access.readPersonData({ person: ann }), undefined);
-      // Whoever writes again is someone new.
+      // A new message creates a new person.
       const { conversation } = await scene.take(ANN, "hello");
       assert.notEqual(conversation.person, ann);
     });
 
     rule(
-      "is known in a group by the turn that took it up, where the message does not say who spoke",
+      "is found in a group through its turn, if the message does not contain its sender",
       async (scene) => {
         const inside = { scope: SCOPE_SHARED };
         await scene.talk(inGroup("bob"), "bobwords", "to Bob", inside);
@@ -187,7 +187,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       },
     );
 
-    rule("is not erased while an answer to them is being written", async (scene) => {
+    rule("is not erased while a turn for them runs", async (scene) => {
       const turn = await scene.begin(ANN, "annwords");
       const ann = (await scene.get(turn.session)).owner;
       assertRefused(await runEraseStep(scene, ann, 10), "session_busy");
@@ -197,7 +197,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       assertRefused(await runEraseStep(scene, ann, 10), "not_found");
     });
 
-    rule("that waits in a group is not answered any more, and what others wait for is", async (scene) => {
+    rule("that is pending in a group is not answered any more, and messages of others are", async (scene) => {
       const inside = { scope: SCOPE_SHARED };
       await scene.take(inGroup("ann"), "annwords", inside);
       const { session } = await scene.take(inGroup("bob"), "bobwords", inside);
@@ -225,10 +225,10 @@ async function erase(scene: Scene, person: string, limit: number): Promise<void>
     if (erased.done) return;
     after = erased.after;
   }
-  assert.fail("erasing does not come to an end");
+  assert.fail("the erasure does not end");
 }
 
-/** Ann and Bob talk alone and in a group whose session they share; Ann also has a session of her own. */
+/** Ann and Bob have direct chats and share a session in a group; Ann also has another session. */
 async function createPeople(scene: Scene) {
   const { store, begin, finish, get } = scene;
   const approve = async (turn: Turn, answer: "always" | "deny"): Promise<void> => {

@@ -13,10 +13,10 @@ import {
 } from "./process-scene.ts";
 import { assertRefused, EVERYONE, requireValue, type StoreRule, T0, type TestApi } from "./scene.ts";
 
-/** What programs print: the last of it, to the letter. */
+/** The kept output of processes, exact to the character. */
 export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("what a process prints", () => {
-    rule("is kept in order, and read in parts", async (scene) => {
+  describe("the output of a process", () => {
+    rule("is stored in order, and can be read in parts", async (scene) => {
       const { id } = await startTestProcess(scene);
       assert.deepEqual(await readTestOutput(scene, id), { text: "", from: 0, total: 0 });
       await appendTestOutput(scene, id, 0, "one\n");
@@ -42,7 +42,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       assert.equal(requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id })).total, 14);
     });
 
-    rule("is taken from its keeper only, and while it runs", async (scene) => {
+    rule("is accepted only from its keeper, and while it runs", async (scene) => {
       const { id } = await startTestProcess(scene);
       const more = { id, from: 0, text: "words" };
       assertRefused(
@@ -61,7 +61,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       assert.deepEqual(await readTestOutput(scene, id), { text: "", from: 0, total: 0 });
     });
 
-    rule("is there once, though it was given twice", async (scene) => {
+    rule("is stored once, even if it is sent twice", async (scene) => {
       const { id } = await startTestProcess(scene);
       await appendTestOutput(scene, id, 0, "abc", ["abc"]);
       await appendTestOutput(scene, id, 0, "abc", ["abc"]);
@@ -73,7 +73,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       );
     });
 
-    rule("has gaps where something was never stored, and nothing is moved to fill them", async (scene) => {
+    rule("has gaps for missing parts, and keeps the offsets of the others", async (scene) => {
       const { id } = await startTestProcess(scene);
       await appendTestOutput(scene, id, 0, "before");
       await appendTestOutput(scene, id, 100, "after");
@@ -86,7 +86,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       });
     });
 
-    rule("is cut to its end when it is more than is kept", async (scene) => {
+    rule("is cut to its end at the limit", async (scene) => {
       const { id } = await startTestProcess(scene);
       await appendTestOutput(scene, id, 0, "first");
       const long = `${"x".repeat(KEPT_OUTPUT)}last`;
@@ -97,7 +97,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       assert.deepEqual(await readTestOutput(scene, id, { from: 0 }), kept);
     });
 
-    rule("tells the lines that a pattern was found in: how many, and the newest eight", async (scene) => {
+    rule("includes the number of matching lines, and the newest eight", async (scene) => {
       const { id } = await startTestProcess(scene);
       await appendTestOutput(scene, id, 0, "ab", ["one", "two"]);
       await appendTestOutput(scene, id, 2, "c", ["3", "4", "5", "6", "7", "8", "9", "10"]);
@@ -111,7 +111,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       );
     });
 
-    rule("is the last of what was given, however it came and however it is read", async (scene) => {
+    rule("is the end of everything sent, for all ways of sending and reading", async (scene) => {
       const at = await createProcessOrigin(scene);
       for (let round = 1; round <= 12; round += 1) {
         const chance = createRandom(round);
@@ -126,7 +126,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
         const kept = trimHalfPairs(all.slice(-KEPT_OUTPUT));
         const last = requireValue(await readTestOutput(scene, id));
         assert.equal(last.total, all.length);
-        assert.ok(last.text === kept.text, `round ${round}: the last of it`);
+        assert.ok(last.text === kept.text, `round ${round}: the end of the output`);
         assert.equal(last.from, all.length - Math.min(all.length, KEPT_OUTPUT) + kept.skipped);
         const limit = 1 + chance(70_000);
         let read = "";
@@ -135,7 +135,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
           if (part.text === "") break;
           assert.ok(part.text.isWellFormed(), `round ${round}: half a character`);
           assert.ok(part.text.length <= Math.max(limit, 2));
-          assert.equal(part.from, read === "" ? last.from : from, `round ${round}: nothing left out`);
+          assert.equal(part.from, read === "" ? last.from : from, `round ${round}: no gap`);
           read += part.text;
           from = part.from + part.text.length;
         }
@@ -152,7 +152,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
   });
 }
 
-/** The same numbers each time: less than the one that is asked for. */
+/** Pseudo-random numbers below a limit, the same in every run. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761;
   return (below) => {
@@ -161,7 +161,7 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-/** A text in many scripts, cut wherever it happens to be, also within a character. */
+/** A text in many scripts, cut at any position, also within a surrogate pair. */
 function createChunks(chance: (below: number) => number): string[] {
   const alphabet = ["a", "\n", "é", "字", "🐎", "👩‍🚀", "\u0000", "'"];
   const words = Array.from({ length: 499 }, () => alphabet[chance(alphabet.length)]).join("");
@@ -174,7 +174,7 @@ function createChunks(chance: (below: number) => number): string[] {
   });
 }
 
-/** Without the halves of characters at its ends. */
+/** Without lone surrogates at its ends. */
 function trimHalfPairs(text: string): { text: string; skipped: number } {
   const skipped = /^[\udc00-\udfff]/.test(text) ? 1 : 0;
   return { text: text.slice(skipped).replace(/[\ud800-\udbff]$/, ""), skipped };

@@ -24,10 +24,10 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** A program and the session that it runs for: neither goes while the other needs it, and both go in the end. */
+/** Processes and their sessions: a running process keeps its session. */
 export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("a session in which a process runs", () => {
-    rule("does not start afresh until it has ended", async (scene) => {
+  describe("a session with a running process", () => {
+    rule("is not reset before the process has ended", async (scene) => {
       const at = await createProcessOrigin(scene);
       const { id } = throwIfRefused(await beginTestProcess(scene, at));
       const stale = { reset: { idleBefore: T0 + DAY }, now: T0 + DAY };
@@ -53,34 +53,37 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
       assert.notEqual((await scene.open(ANN, stale)).session.id, at.session);
     });
 
-    rule("starts afresh although a program runs that only a tool waits for", async (scene) => {
+    rule("is reset despite a foreground process that only a tool waits for", async (scene) => {
       const at = await createProcessOrigin(scene);
       throwIfRefused(await beginTestProcess(scene, at, { background: false }));
       const opened = await scene.open(ANN, { reset: { idleBefore: T0 + DAY }, now: T0 + DAY });
       assert.notEqual(opened.session.id, at.session);
     });
 
-    rule("is not removed, nor pruned, before it has ended; then all of it goes", async (scene) => {
-      const { id, session } = await startTestProcess(scene);
-      await appendTestOutput(scene, id, 0, "words");
-      const { store } = scene;
-      await scene.open(ANN, { fresh: true });
-      const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
-      assert.deepEqual(await store.sessions.prune(prune), []);
-      const ask = { asker: EVERYONE, session, now: T0 };
-      const refused = assertRefused(await store.sessions.remove(ask), "session_busy");
-      assert.ok(refused.reason.includes(`postrider processes kill ${id}`));
-      await endTestProcess(scene, id);
-      await scene.fork(session);
-      assert.equal(await store.sessions.remove(ask), true);
-      assert.equal(await store.processes.getProcess({ asker: EVERYONE, id }), undefined);
-      assert.equal(await store.processes.readProcessOutput({ asker: EVERYONE, id }), undefined);
-      assert.deepEqual(await store.processes.listProcesses({ asker: EVERYONE, endedSince: 0 }), []);
-    });
+    rule(
+      "is neither removed nor pruned before the process has ended; then everything is deleted",
+      async (scene) => {
+        const { id, session } = await startTestProcess(scene);
+        await appendTestOutput(scene, id, 0, "words");
+        const { store } = scene;
+        await scene.open(ANN, { fresh: true });
+        const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
+        assert.deepEqual(await store.sessions.prune(prune), []);
+        const ask = { asker: EVERYONE, session, now: T0 };
+        const refused = assertRefused(await store.sessions.remove(ask), "session_busy");
+        assert.ok(refused.reason.includes(`postrider processes kill ${id}`));
+        await endTestProcess(scene, id);
+        await scene.fork(session);
+        assert.equal(await store.sessions.remove(ask), true);
+        assert.equal(await store.processes.getProcess({ asker: EVERYONE, id }), undefined);
+        assert.equal(await store.processes.readProcessOutput({ asker: EVERYONE, id }), undefined);
+        assert.deepEqual(await store.processes.listProcesses({ asker: EVERYONE, endedSince: 0 }), []);
+      },
+    );
   });
 
-  describe("a person for whom a process ran", () => {
-    rule("has it among their data, and it goes with them", async (scene) => {
+  describe("a person with a process", () => {
+    rule("has it in their data, and it is erased with them", async (scene) => {
       const { store } = scene;
       const { id, session } = await startTestProcess(scene);
       await appendTestOutput(scene, id, 0, "annwords");
@@ -127,7 +130,7 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
   });
 
   describe("a process that has ended", () => {
-    rule("is kept for a week, and is gone then with its output", async (scene) => {
+    rule("is kept for a week, then deleted with its output", async (scene) => {
       const at = await createProcessOrigin(scene);
       for (const index of [0, 1, 2])
         throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(index) }));
@@ -150,7 +153,7 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
       );
       const later = { before: T0 - 30 * DAY, limit: 1, now: T0 + 99 * DAY };
       assert.deepEqual(await store.upkeep.purgeFinished(later), { more: false });
-      assert.deepEqual(await left(), [buildProcessId(2)], "what has not ended stays");
+      assert.deepEqual(await left(), [buildProcessId(2)], "a running process stays");
     });
   });
 }

@@ -28,10 +28,10 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** Programs that run for sessions: what they are and how they end is known to whoever comes next. */
+/** Processes of sessions. Their state survives a crash of their keeper. */
 export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a process", () => {
-    rule("is a row before it runs, and stays one through a restart", async (scene) => {
+    rule("is stored before it runs, and survives a restart", async (scene) => {
       const at = await createProcessOrigin(scene);
       const watch: Watch = { mode: "all", everyMs: HOUR, patterns: ["ERROR"], wakes: true };
       const begun = throwIfRefused(await beginTestProcess(scene, at, { watch }));
@@ -63,22 +63,19 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id: begun.id }), ended);
     });
 
-    rule(
-      "keeps the line that was written to it and is not finished, or that nobody knows it",
-      async (scene) => {
-        const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
-        const unfinished = async () =>
-          (await scene.store.processes.getProcess({ asker: EVERYONE, id }))?.unfinishedInput;
-        await scene.store.processes.recordProcessInput({ id, unfinished: "rm -r" });
-        await scene.reopen();
-        assert.equal(await unfinished(), "rm -r");
-        await scene.store.processes.recordProcessInput({ id });
-        await scene.reopen();
-        assert.equal(await unfinished(), undefined);
-      },
-    );
+    rule("stores its unfinished input line, or that it is unknown", async (scene) => {
+      const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
+      const unfinished = async () =>
+        (await scene.store.processes.getProcess({ asker: EVERYONE, id }))?.unfinishedInput;
+      await scene.store.processes.recordProcessInput({ id, unfinished: "rm -r" });
+      await scene.reopen();
+      assert.equal(await unfinished(), "rm -r");
+      await scene.store.processes.recordProcessInput({ id });
+      await scene.reopen();
+      assert.equal(await unfinished(), undefined);
+    });
 
-    rule("is not begun for a session that is gone, nor under a name that another has", async (scene) => {
+    rule("is refused for a removed session, and for an existing id", async (scene) => {
       const at = await createProcessOrigin(scene);
       assertRefused(await beginTestProcess(scene, { ...at, session: "no such session" }), "not_found");
       throwIfRefused(await beginTestProcess(scene, at));
@@ -92,7 +89,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("is not begun when so many run already, however many begin at once", async (scene) => {
+    rule("is refused above the maximum number, also with concurrent starts", async (scene) => {
       const at = await createProcessOrigin(scene);
       const begun = await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
@@ -113,7 +110,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assertRefused(await beginTestProcess(scene, at, { id: buildProcessId(101) }, { most: 7 }), "too_many");
     });
 
-    rule("runs once", async (scene) => {
+    rule("can be marked as running once", async (scene) => {
       const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
       const running = await markTestProcessRunning(scene, id);
       const again = { id, keeper: "k2", pid: 8, startTime: "88", pty: true, now: T0 };
@@ -127,7 +124,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assertRefused(await scene.store.processes.markProcessRunning(again), "not_allowed");
     });
 
-    rule("ends once, and only the first end counts", async (scene) => {
+    rule("ends once: only the first end counts", async (scene) => {
       const { id } = await startTestProcess(scene);
       const ends = await Promise.all(
         [{ signal: "SIGKILL" }, { code: 0 }, { unknown: true } as const].map((exit) =>
@@ -146,29 +143,26 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assertRefused(await scene.store.processes.endProcess({ ...late, id: buildProcessId(9) }), "not_found");
     });
 
-    rule(
-      "that has not begun to run can be ended so that it never does; one that runs goes on",
-      async (scene) => {
-        const at = await createProcessOrigin(scene);
-        const ending = { exit: { unknown: true }, onlyIfStarting: true, now: T0 + 1 } as const;
-        const { id } = throwIfRefused(await beginTestProcess(scene, at));
-        const never = throwIfRefused(await scene.store.processes.endProcess({ id, ...ending }));
-        assert.deepEqual(never.status, {
-          state: "ended",
-          at: ending.now,
-          exit: { unknown: true, neverRan: true },
-        });
-        assert.equal(never.reported.end, true, "whoever has it ended tells of it");
-        const late = { id, keeper: "k1", pid: 7, startTime: "77", pty: false, now: T0 };
-        assertRefused(await scene.store.processes.markProcessRunning(late), "not_allowed");
-        const other = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(2) })).id;
-        const running = await markTestProcessRunning(scene, other);
-        assertRefused(await scene.store.processes.endProcess({ id: other, ...ending }), "not_allowed");
-        assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id: other }), running);
-      },
-    );
+    rule("can be ended before it starts so that it never runs; a running one continues", async (scene) => {
+      const at = await createProcessOrigin(scene);
+      const ending = { exit: { unknown: true }, onlyIfStarting: true, now: T0 + 1 } as const;
+      const { id } = throwIfRefused(await beginTestProcess(scene, at));
+      const never = throwIfRefused(await scene.store.processes.endProcess({ id, ...ending }));
+      assert.deepEqual(never.status, {
+        state: "ended",
+        at: ending.now,
+        exit: { unknown: true, neverRan: true },
+      });
+      assert.equal(never.reported.end, true, "the caller reports its end");
+      const late = { id, keeper: "k1", pid: 7, startTime: "77", pty: false, now: T0 };
+      assertRefused(await scene.store.processes.markProcessRunning(late), "not_allowed");
+      const other = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(2) })).id;
+      const running = await markTestProcessRunning(scene, other);
+      assertRefused(await scene.store.processes.endProcess({ id: other, ...ending }), "not_allowed");
+      assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id: other }), running);
+    });
 
-    rule("says how it ended, as far as that was seen", async (scene) => {
+    rule("stores its exit, as far as it is known", async (scene) => {
       const at = await createProcessOrigin(scene);
       const exits = [{ code: 0 }, { code: 137 }, { signal: "SIGTERM" }, { unknown: true }] as const;
       for (const [index, exit] of exits.entries()) {
@@ -180,8 +174,8 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
     });
   });
 
-  describe("who sees a process", () => {
-    rule("is who sees its session, and nobody else", async (scene) => {
+  describe("the visibility of a process", () => {
+    rule("is that of its session", async (scene) => {
       const { id, session } = await startTestProcess(scene);
       await appendTestOutput(scene, id, 0, "private");
       const { owner: person } = await scene.get(session);
@@ -206,7 +200,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("is everyone in a shared chat, there only", async (scene) => {
+    rule("includes everybody in a shared chat, only there", async (scene) => {
       const turn = await scene.begin(inGroup("ann"), "hello", { scope: SCOPE_SHARED });
       const at = { session: turn.session, conversation: turn.conversation, target: inGroup("ann") };
       const { id } = throwIfRefused(await beginTestProcess(scene, at));
@@ -226,7 +220,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("is shown what runs, newest first, and what has ended since", async (scene) => {
+    rule("lists running processes, newest first, and those that ended since", async (scene) => {
       const ann = await createProcessOrigin(scene);
       const bob = await createProcessOrigin(scene, BOB);
       const { store } = scene;
@@ -255,8 +249,8 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
     });
   });
 
-  describe("a keeper that falls", () => {
-    rule("leaves what runs to the next, which cannot see all of it any more", async (scene) => {
+  describe("a keeper that crashes", () => {
+    rule("leaves running processes to the next keeper, which marks them as detached", async (scene) => {
       const { store } = scene;
       const gone = scene.deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
       if (scene.deadRunner !== undefined) await store.runners.recordHeartbeat({ runner: gone, now: T0 });
@@ -285,7 +279,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
     });
 
     rule(
-      "leaves what runs to one that can go on with its output, from where that is stored",
+      "leaves running processes to a keeper that continues with their output at the stored position",
       async (scene) => {
         const { store } = scene;
         await scene.beat("k2");
@@ -317,13 +311,13 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       },
     );
 
-    rule("leaves what it had not started yet: that has ended without having run", async (scene) => {
+    rule("leaves a process that it had not started: it ends without having run", async (scene) => {
       const { store } = scene;
       await scene.beat("k1");
       const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
       assert.deepEqual(await store.processes.adoptProcesses({ keeper: "k1", now: T0 + 30_000 }), []);
       const waits = requireValue(await store.processes.getProcess({ asker: EVERYONE, id }));
-      assert.equal(waits.status.state, "starting", "it may be on its way to a keeper that starts");
+      assert.equal(waits.status.state, "starting", "its keeper may be starting");
       assert.deepEqual(await store.processes.adoptProcesses({ keeper: "k1", now: T0 + 30_001 }), []);
       const ended = requireValue(await store.processes.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(ended.status, {
@@ -334,8 +328,8 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
     });
   });
 
-  describe("telling of a process", () => {
-    rule("is to be done for those that run with a watch or have ended untold", async (scene) => {
+  describe("a report about a process", () => {
+    rule("is due for processes that run with a watch, or have ended without a report", async (scene) => {
       const at = await createProcessOrigin(scene);
       const { store } = scene;
       const watches: readonly Partial<NewProcess>[] = [
@@ -360,7 +354,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await watched(), [buildProcessId(2)]);
     });
 
-    rule("is done once, however many would", async (scene) => {
+    rule("is recorded once, also with concurrent reporters", async (scene) => {
       const { id } = await startTestProcess(scene);
       await appendTestOutput(scene, id, 0, "words", ["words"]);
       const before = { upTo: 0, matches: 0, end: false };
@@ -383,7 +377,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       );
     });
 
-    rule("is one commit with the message that tells it", async (scene) => {
+    rule("is recorded in the commit of its message", async (scene) => {
       const { id, session } = await startTestProcess(scene);
       const before = { upTo: 0, matches: 0, end: false };
       const parts = [{ type: "text" as const, text: "it runs" }];
@@ -397,7 +391,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       const stored = enqueued.flatMap((one) => one.deliveries);
       assert.equal(stored.length, 1);
       const due = await scene.store.outbox.listPendingDeliveries({ dueAt: T0, limit: 99 });
-      assert.deepEqual(due, stored, "nothing was stored for those that came too late");
+      assert.deepEqual(due, stored, "nothing was stored for the later calls");
       const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id }));
       const progress = requireValue(stored[0]).number;
       assert.deepEqual(found.reported, { upTo: 5, at: T0, matches: 0, end: false, progress });

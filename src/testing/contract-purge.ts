@@ -18,10 +18,10 @@ import {
 
 const MONTH = T0 + 30 * DAY;
 
-/** What has done its work does not stay for ever; what people said does. */
+/** Old rows are purged, messages are not. */
 export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("clearing", () => {
-    rule("takes what is settled, done, ended, answered or expired, and nothing said", async (scene) => {
+  describe("purging", () => {
+    rule("deletes settled, done, ended, answered or expired rows, and no messages", async (scene) => {
       const { session, person } = await createFinishedWork(scene);
       const before = await scene.store.messages.listMessages({ asker: EVERYONE, session });
       const data = requireValue(await scene.store.access.readPersonData({ person })).counts;
@@ -38,7 +38,7 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await scene.store.messages.listMessages({ asker: EVERYONE, session }), before);
     });
 
-    rule("goes in steps, and says when there is more", async (scene) => {
+    rule("runs in steps, and reports when there is more", async (scene) => {
       const { person } = await createFinishedWork(scene);
       const total = async () => {
         const { inbox, turns, deliveries, approvals, pairings } = requireValue(
@@ -57,7 +57,7 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(left, 0);
     });
 
-    rule("leaves what waits, runs or is on its way, however old", async (scene) => {
+    rule("keeps pending and running rows of any age", async (scene) => {
       const { begin, finish, take, store } = scene;
       const done = await begin(ANN, "one");
       const { deliveries } = await finish(done, "two", {
@@ -75,7 +75,7 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       await finish(running, "four");
     });
 
-    rule("keeps codes and locks that still count", async (scene) => {
+    rule("keeps valid codes and locks", async (scene) => {
       const { store } = scene;
       const asker = dm("bob");
       const rest = { platform: "telegram", salt: "s", everyMs: DAY, maxPending: 3, now: T0 };
@@ -91,11 +91,11 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await store.access.listPairings({ now: T0 }), []);
     });
 
-    rule("forgets nobody's words in a shared chat: who said them is still known", async (scene) => {
+    rule("keeps the senders of messages in a shared chat", async (scene) => {
       const inside = { scope: SCOPE_SHARED };
       const { id } = await scene.talk(inGroup("ann"), "annwords", "to Ann", inside);
       await scene.talk(inGroup("bob"), "bobwords", "to Bob", inside);
-      // Two inputs of one turn: only the last one's sender is known.
+      // Of two inputs of one turn, only the sender of the last one is stored.
       await scene.take(inGroup("bob"), "more bobwords", inside);
       await scene.take(inGroup("ann"), "more annwords", inside);
       await scene.beat("r1");
@@ -119,7 +119,7 @@ function purge({ store }: Scene, before: number, limit = 100) {
   return store.upkeep.purgeFinished({ before, limit, now: MONTH });
 }
 
-/** One who has talked, was answered, asked and let in. */
+/** A person with messages, answers, an approval and access. */
 async function createFinishedWork(scene: Scene): Promise<{ session: string; person: string }> {
   const { begin, finish, store, take } = scene;
   const turn = await begin(ANN, "", { message: user("tidy up") });

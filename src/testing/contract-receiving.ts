@@ -14,74 +14,74 @@ import {
 import { requireValue, type TestApi } from "./scene.ts";
 import { requirePart, skipRule } from "./skip-rule.ts";
 
-/** What people say arrives: in order, nothing skipped, and again until it was stored. */
+/** Messages arrive in order, none is skipped, and they are redelivered until they are stored. */
 export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule): void {
   describe("receiving", () => {
-    rule("tells what was said, where, by whom and under which id, in every kind of chat", async (there) => {
-      const listening = startListener(there, there.platform(), new Map());
-      for (const [at, place] of there.chats.entries()) {
-        const messageId = await there.say(place, `hello from ${place.chatType}`);
+    rule("passes text, chat, sender and id of a message, in every kind of chat", async (server) => {
+      const listening = startListener(server, server.platform(), new Map());
+      for (const [at, chat] of server.chats.entries()) {
+        const messageId = await server.say(chat, `hello from ${chat.chatType}`);
         const heard = requireValue((await listening.until(at + 1))[at]);
         assert.equal(heard.kind, "message");
-        assert.deepEqual(heard.source, place);
+        assert.deepEqual(heard.source, chat);
         assert.equal(heard.messageId, messageId);
         const { message } = heard as ReceivedEvent & { kind: "message" };
         assert.equal(message.role, "user");
-        assert.equal(getText(message), `hello from ${place.chatType}`);
+        assert.equal(getText(message), `hello from ${chat.chatType}`);
       }
       assert.equal((await listening.stop()).error, undefined);
     });
 
-    rule("keeps the order in which people spoke in a chat", async (there) => {
-      const [one, other] = pickTwoChats(there);
-      const said = (place: Source) => Array.from({ length: 12 }, (_, at) => `${place.chatId} ${at}`);
+    rule("keeps the order of messages in a chat", async (server) => {
+      const [one, other] = pickTwoChats(server);
+      const said = (chat: Source) => Array.from({ length: 12 }, (_, at) => `${chat.chatId} ${at}`);
       for (let at = 0; at < 12; at += 1)
-        for (const place of [one, other]) await there.say(place, requireValue(said(place)[at]));
-      // Whoever is stored slowly must not be overtaken by what follows.
-      const listening = startListener(there, there.platform(), new Map(), async () => {
+        for (const chat of [one, other]) await server.say(chat, requireValue(said(chat)[at]));
+      // A message that is stored slowly must not be overtaken by later ones.
+      const listening = startListener(server, server.platform(), new Map(), async () => {
         for (let turn = Math.random() * 5; turn > 0; turn -= 1) await waitTick();
       });
       await listening.until(24);
       await listening.stop();
-      for (const place of [one, other]) assert.deepEqual(listTextsFrom(listening.events, place), said(place));
+      for (const chat of [one, other]) assert.deepEqual(listTextsFrom(listening.events, chat), said(chat));
     });
 
-    rule("brings again what could not be stored, and says that it could not", async (there) => {
-      const [place] = pickTwoChats(there);
-      const messageId = await there.say(place, "keep this");
+    rule("redelivers a message that was not stored, and reports the failure", async (server) => {
+      const [chat] = pickTwoChats(server);
+      const messageId = await server.say(chat, "keep this");
       const full = new Error("the disk is full");
-      const first = startListener(there, there.platform(), new Map(), () => Promise.reject(full));
+      const first = startListener(server, server.platform(), new Map(), () => Promise.reject(full));
       const { error } = await first.ended;
-      assert.ok(error !== undefined, "run goes on although nothing was stored");
+      assert.ok(error !== undefined, "run continues although nothing was stored");
 
-      const second = startListener(there, there.platform(), new Map());
+      const second = startListener(server, server.platform(), new Map());
       assert.equal(requireValue((await second.until(1))[0]).messageId, messageId);
       await second.stop();
     });
 
-    rule("brings again what was being stored when the process fell", async (there) => {
-      const [place] = pickTwoChats(there);
-      const messageId = await there.say(place, "keep this");
+    rule("redelivers a message that was being stored during a crash", async (server) => {
+      const [chat] = pickTwoChats(server);
+      const messageId = await server.say(chat, "keep this");
       const stuck = createDeferred();
-      const first = startListener(there, there.platform(), new Map(), () => stuck.promise);
+      const first = startListener(server, server.platform(), new Map(), () => stuck.promise);
       await first.until(1);
       await waitMoment();
-      // No farewell: as far as the platform can tell, this process hangs, and another one comes.
+      // Without a shutdown: for the platform this process hangs, and another one connects.
       const stopped = first.stop();
       stuck.reject(new Error("the process fell"));
       await stopped;
 
-      const second = startListener(there, there.platform(), new Map());
+      const second = startListener(server, server.platform(), new Map());
       assert.equal(requireValue((await second.until(1))[0]).messageId, messageId);
       await second.stop();
     });
 
-    rule("does not let one chat wait for what is stored of another", async (there) => {
-      const [slow, quick] = pickTwoChats(there);
-      await there.say(slow, "takes its time");
-      await there.say(quick, "is here already");
+    rule("does not delay a chat while a message of another one is stored", async (server) => {
+      const [slow, quick] = pickTwoChats(server);
+      await server.say(slow, "takes its time");
+      await server.say(quick, "is here already");
       const stuck = createDeferred();
-      const listening = startListener(there, there.platform(), new Map(), ({ source }) =>
+      const listening = startListener(server, server.platform(), new Map(), ({ source }) =>
         source.chatId === slow.chatId ? stuck.promise : undefined,
       );
       await listening.until(2);
@@ -90,14 +90,14 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.equal((await listening.stop()).error, undefined);
     });
 
-    rule("never moves its cursor past something that is not stored", async (there) => {
-      const [slow, quick] = pickTwoChats(there);
-      await there.say(slow, "not stored");
-      await there.say(quick, "stored");
+    rule("never moves its cursor past an update that is not stored", async (server) => {
+      const [slow, quick] = pickTwoChats(server);
+      await server.say(slow, "not stored");
+      await server.say(quick, "stored");
       const cursors: CursorValues = new Map();
       const stuck = createDeferred();
       const stored = createDeferred();
-      const first = startListener(there, there.platform(), cursors, ({ source }) => {
+      const first = startListener(server, server.platform(), cursors, ({ source }) => {
         if (source.chatId === slow.chatId) return stuck.promise;
         stored.resolve();
         return undefined;
@@ -109,35 +109,35 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       stuck.reject(new Error("the process fell"));
       await stopped;
 
-      const second = startListener(there, there.platform(), cursors);
+      const second = startListener(server, server.platform(), cursors);
       for (let count = 1; !listTextsFrom(second.events, slow).includes("not stored"); count += 1)
         await second.until(count);
       await second.stop();
     });
 
-    rule("goes on behind its cursor", async (there) => {
-      const [place] = pickTwoChats(there);
+    rule("continues after its cursor", async (server) => {
+      const [chat] = pickTwoChats(server);
       const cursors: CursorValues = new Map();
-      const first = startListener(there, there.platform(), cursors);
-      await there.say(place, "before");
+      const first = startListener(server, server.platform(), cursors);
+      await server.say(chat, "before");
       await first.until(1);
       await first.stop();
       if (cursors.size === 0) skipRule("the platform has no cursor: its server knows what was acknowledged");
 
-      await there.say(place, "after");
-      const second = startListener(there, there.platform(), cursors);
+      await server.say(chat, "after");
+      const second = startListener(server, server.platform(), cursors);
       await second.until(1);
       await second.stop();
-      assert.deepEqual(listTextsFrom(second.events, place), ["after"]);
+      assert.deepEqual(listTextsFrom(second.events, chat), ["after"]);
     });
 
-    rule("calls a message that comes twice by the same id", async (there) => {
-      const bringAgain = requirePart(there.redeliver, "the other side cannot bring a message twice");
-      const [place] = pickTwoChats(there);
-      const listening = startListener(there, there.platform(), new Map());
-      const messageId = await there.say(place, "once");
+    rule("passes a redelivered message with the same id", async (server) => {
+      const bringAgain = requirePart(server.redeliver, "the other side cannot bring a message twice");
+      const [chat] = pickTwoChats(server);
+      const listening = startListener(server, server.platform(), new Map());
+      const messageId = await server.say(chat, "once");
       await listening.until(1);
-      await bringAgain(place);
+      await bringAgain(chat);
       const twice = await listening.until(2);
       await listening.stop();
       assert.deepEqual(
@@ -146,40 +146,40 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       );
     });
 
-    rule("never hands over what it has said itself", async (there) => {
-      const [place] = pickTwoChats(there);
-      const platform = there.platform();
-      const listening = startListener(there, platform, new Map());
-      await there.say(place, "hello");
+    rule("never passes its own messages", async (server) => {
+      const [chat] = pickTwoChats(server);
+      const platform = server.platform();
+      const listening = startListener(server, platform, new Map());
+      await server.say(chat, "hello");
       await listening.until(1);
       for (const words of ["I am the bot", "/stop"])
         assert.equal(
-          (await platform.send(createOutbound(place, words), createPlatformSignal())).state,
+          (await platform.send(createOutbound(chat, words), createPlatformSignal())).state,
           "sent",
         );
-      await there.say(place, "are you there?");
+      await server.say(chat, "are you there?");
       await listening.until(2);
       await listening.stop();
-      assert.deepEqual(listTextsFrom(listening.events, place), ["hello", "are you there?"]);
+      assert.deepEqual(listTextsFrom(listening.events, chat), ["hello", "are you there?"]);
     });
 
-    rule("keeps emoji, line breaks and signs that mean something elsewhere", async (there) => {
-      const [place] = pickTwoChats(there);
+    rule("keeps emoji, line breaks and special characters", async (server) => {
+      const [chat] = pickTwoChats(server);
       const words = 'Zoë & <b>"Bob"</b> 👩🏽‍🚀 نعم\n\n*a* _b_ `c` [d](e) \\ 1 < 2';
-      const listening = startListener(there, there.platform(), new Map());
-      await there.say(place, words);
+      const listening = startListener(server, server.platform(), new Map());
+      await server.say(chat, words);
       await listening.until(1);
       await listening.stop();
-      assert.deepEqual(listTextsFrom(listening.events, place), [words]);
+      assert.deepEqual(listTextsFrom(listening.events, chat), [words]);
     });
 
-    rule("tells of edits, with the instant at which it was first said", async (there) => {
-      const editSaid = requirePart(there.editMessage, "the platform is not told of edits");
-      const [place] = pickTwoChats(there);
-      const listening = startListener(there, there.platform(), new Map());
-      const messageId = await there.say(place, "buy eggs");
+    rule("passes edits, with the time of the original message", async (server) => {
+      const editSaid = requirePart(server.editMessage, "the platform is not told of edits");
+      const [chat] = pickTwoChats(server);
+      const listening = startListener(server, server.platform(), new Map());
+      const messageId = await server.say(chat, "buy eggs");
       const [said] = await listening.until(1);
-      await editSaid(place, messageId, "buy ten eggs");
+      await editSaid(chat, messageId, "buy ten eggs");
       const edited = requireValue((await listening.until(2))[1]);
       await listening.stop();
       assert.equal(edited.kind, "edited");
@@ -189,34 +189,34 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.equal((edited as ReceivedEvent & { kind: "edited" }).sentAt, message.at);
     });
 
-    rule("tells what was taken back", async (there) => {
-      const takeBack = requirePart(there.deleteMessage, "the platform is not told of deleted messages");
-      const [place] = pickTwoChats(there);
-      const listening = startListener(there, there.platform(), new Map());
-      const messageId = await there.say(place, "forget it");
+    rule("passes deletions", async (server) => {
+      const takeBack = requirePart(server.deleteMessage, "the platform is not told of deleted messages");
+      const [chat] = pickTwoChats(server);
+      const listening = startListener(server, server.platform(), new Map());
+      const messageId = await server.say(chat, "forget it");
       await listening.until(1);
-      await takeBack(place, messageId);
+      await takeBack(chat, messageId);
       const gone = requireValue((await listening.until(2))[1]);
       await listening.stop();
       assert.deepEqual([gone.kind, gone.messageId], ["deleted", messageId]);
     });
 
-    rule("hands over the line of a button that was pressed, each press under its own id", async (there) => {
-      const press = requirePart(there.press, "the platform has no buttons");
-      const [place] = pickTwoChats(there);
-      const platform = there.platform();
-      const listening = startListener(there, platform, new Map());
-      const messageId = await there.say(place, "hello");
+    rule("passes the line of a pressed button, each press with a unique id", async (server) => {
+      const press = requirePart(server.press, "the platform has no buttons");
+      const [chat] = pickTwoChats(server);
+      const platform = server.platform();
+      const listening = startListener(server, platform, new Map());
+      const messageId = await server.say(chat, "hello");
       await listening.until(1);
       const buttons = [[{ label: "Yes", line: "/approve 7" }], [{ label: "No", line: "/deny 7" }]];
-      const sent = await platform.send(createOutbound(place, "May I?", { buttons }), createPlatformSignal());
+      const sent = await platform.send(createOutbound(chat, "May I?", { buttons }), createPlatformSignal());
       assert.ok(sent.state === "sent");
-      for (const line of ["/deny 7", "/deny 7"]) await press(place, sent.messageId, line);
+      for (const line of ["/deny 7", "/deny 7"]) await press(chat, sent.messageId, line);
       const pressed = (await listening.until(3)).slice(1);
       await listening.stop();
       assert.deepEqual(
         pressed.map((heard) => [heard.kind, "line" in heard && heard.line, heard.source.userId]),
-        Array.from({ length: 2 }, () => ["pressed", "/deny 7", place.userId]),
+        Array.from({ length: 2 }, () => ["pressed", "/deny 7", chat.userId]),
       );
       const ids = [messageId, ...pressed.map((heard) => heard.messageId)];
       assert.equal(new Set(ids).size, 3, "a press has an id that no message and no other press has");
@@ -224,15 +224,15 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
   });
 
   describe("the connection", () => {
-    rule("says when it works, before anybody has spoken, and ends when it is told to", async (there) => {
-      const listening = startListener(there, there.platform(), new Map());
+    rule("is reported before the first message, and ends when the signal aborts", async (server) => {
+      const listening = startListener(server, server.platform(), new Map());
       await listening.connected;
       assert.equal((await listening.stop()).error, undefined);
     });
 
-    rule("ends at once when it was told to before it began", async (there) => {
-      const platform = there.platform();
-      const unasked = (): never => assert.fail("it receives although it was told to end");
+    rule("ends at once if the signal was aborted before the start", async (server) => {
+      const platform = server.platform();
+      const unasked = (): never => assert.fail("it receives after the abort");
       const receiver = {
         canSpeak: unasked,
         receiveMessage: unasked,
@@ -245,21 +245,21 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       await platform.run(receiver, AbortSignal.abort());
     });
 
-    rule("is given up when the credentials are wrong, without telling them", async (there) => {
-      const { error } = await startListener(there, there.unauthorizedPlatform(), new Map()).ended;
+    rule("fails with wrong credentials, without revealing them", async (server) => {
+      const { error } = await startListener(server, server.unauthorizedPlatform(), new Map()).ended;
       assert.equal((error as { code?: unknown }).code, "platform_refused");
-      assertSecretFree(error, there.secrets);
+      assertSecretFree(error, server.secrets);
     });
 
-    rule("fails in a way that may pass when nobody can be reached", async (there) => {
-      const { error } = await startListener(there, there.unreachablePlatform(), new Map()).ended;
+    rule("fails with `platform_down` if the server is unreachable", async (server) => {
+      const { error } = await startListener(server, server.unreachablePlatform(), new Map()).ended;
       assert.equal((error as { code?: unknown }).code, "platform_down");
-      assertSecretFree(error, there.secrets);
+      assertSecretFree(error, server.secrets);
     });
   });
 }
 
-/** Two places in different chats. */
+/** Two different chats. */
 export function pickTwoChats({ chats }: Pick<PlatformServer, "chats">): [Source, Source] {
   const one = requireValue(chats[0]);
   const other = chats.find(({ chatId }) => chatId !== one.chatId);
@@ -279,7 +279,7 @@ function createDeferred(): {
   return Promise.withResolvers<void>();
 }
 
-/** Time enough for a wrong acknowledgement to go out; a right one never does. */
+/** Enough time for a wrong acknowledgement to be sent. */
 function waitMoment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 100));
 }

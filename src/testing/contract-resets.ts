@@ -18,11 +18,11 @@ import {
 
 const STALE = { idleBefore: T0 + 1 };
 
-/** When a conversation starts afresh, and what is told about it. */
+/** Resets of conversations and their notifications. */
 export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("starting afresh by policy", () => {
+  describe("a reset by policy", () => {
     rule(
-      "starts a new session after a silence, and says which one it was",
+      "starts a new session after an idle time, and reports the previous one",
       async ({ talk, open, get, store }) => {
         const old = await talk(ANN, "hello", "hi");
         const opened = await open(ANN, { now: T0 + HOUR, reset: STALE });
@@ -55,13 +55,13 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("says that nothing had been said when nobody had spoken", async ({ open }) => {
+    rule("reports that the previous session had no messages", async ({ open }) => {
       await open(ANN);
       const opened = await open(ANN, { now: T0 + HOUR, reset: STALE });
       assert.equal(opened.fresh?.hadActivity, false);
     });
 
-    rule("owes a notice only where it is wanted and where someone had spoken", async ({ talk, open }) => {
+    rule("requires a notice only if it is enabled and the session had messages", async ({ talk, open }) => {
       const stale = { now: T0 + HOUR, reset: STALE };
       const due = async (source: typeof ANN, notify?: boolean) => {
         const { fresh } = await open(source, { ...stale, ...(notify !== undefined && { notify }) });
@@ -81,13 +81,13 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await get(old.id)).endReason, "daily");
     });
 
-    rule("gives the silence as the reason when both are due", async ({ talk, open }) => {
+    rule("has the reason `idle` when both are due", async ({ talk, open }) => {
       await talk(ANN, "hello", "hi");
       const reset = { idleBefore: T0 + 1, dailyBefore: T0 + 2 };
       assert.equal((await open(ANN, { now: T0 + HOUR, reset })).fresh?.reason, "idle");
     });
 
-    rule("counts activity exactly at the instant as activity", async ({ talk, open }) => {
+    rule("does not happen for activity exactly at the boundary", async ({ talk, open }) => {
       const old = await talk(ANN, "hello", "hi");
       const reset = { idleBefore: T0, dailyBefore: T0 };
       const opened = await open(ANN, { now: T0 + HOUR, reset });
@@ -95,12 +95,12 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(opened.fresh, undefined);
     });
 
-    rule("never starts afresh without a policy", async ({ talk, open }) => {
+    rule("never happens without a policy", async ({ talk, open }) => {
       const old = await talk(ANN, "hello", "hi");
       assert.equal((await open(ANN, { now: T0 + 3000 * DAY })).session.id, old.id);
     });
 
-    rule("also starts afresh for a message that is accepted", async ({ talk, take, shows }) => {
+    rule("also happens when a message is accepted", async ({ talk, take, shows }) => {
       const old = await talk(ANN, "hello", "hi");
       const claim = { runner: "r1", take: "one" as const };
       const taken = await take(ANN, "again", { now: T0 + HOUR, reset: STALE, claim });
@@ -109,7 +109,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(taken.session.id), ["again"]);
     });
 
-    rule("keeps a conversation whose work is not done, and writes down why", async (scene) => {
+    rule("does not happen during unfinished work, and the reason is recorded", async (scene) => {
       const { open, store } = scene;
       for (const [why, source, busy] of listBusyCases(scene)) {
         const session = await busy();
@@ -124,7 +124,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       }
     });
 
-    rule("does not keep it for a hold that has run out or was released", async ({ talk, open, store }) => {
+    rule("is not prevented by a hold that has expired or was released", async ({ talk, open, store }) => {
       const one = await talk(ANN, "hello", "hi");
       const ask = { asker: EVERYONE, session: one.id };
       throwIfRefused(await store.sessions.hold({ ...ask, name: "job", until: T0 + HOUR }));
@@ -138,7 +138,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       assert.notEqual(three.session.id, two.session.id);
     });
 
-    rule("tells the model and the person once each, even across a restart", async (scene) => {
+    rule("notifies the model and the person once each, even across a restart", async (scene) => {
       const { talk, open } = scene;
       await talk(ANN, "hello", "hi");
       const { fresh, conversation } = await open(ANN, { now: T0 + HOUR, reset: STALE });
@@ -158,38 +158,38 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
     });
 
-    rule("can be told in the same step that finishes the turn", async ({ talk, begin, finish, open }) => {
-      await talk(ANN, "hello", "hi");
-      const turn = await begin(ANN, "again", { now: T0 + HOUR, reset: STALE });
-      await finish(turn, "good morning", { now: T0 + HOUR, notified: { note: true, notice: true } });
-      assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
-    });
-  });
-
-  describe("starting afresh by wish", () => {
     rule(
-      "starts a new session when asked, without a reason to tell",
-      async ({ talk, open, get, shows, store }) => {
-        const old = await talk(ANN, "hello", "hi");
-        const opened = await open(ANN, { now: T0 + 1, fresh: true });
-        assert.notEqual(opened.session.id, old.id);
-        assert.equal(opened.fresh, undefined);
-        assert.equal((await get(old.id)).endReason, "new");
-        assert.deepEqual(await shows(old.id), ["hello", "hi"]);
-        const asker = { person: opened.session.owner };
-        const conversation = opened.conversation.number;
-        const newSession = { id: "wished", kind: "chat" as const };
-        const reset = throwIfRefused(
-          await store.conversations.reset({ asker, conversation, newSession, now: T0 + 2 }),
-        );
-        assert.equal(reset.session.id, "wished");
-        assert.deepEqual(reset.session.origin, opened.session.origin);
-        assert.equal(reset.conversation.activeAt, T0 + 2);
-        assert.equal((await get(opened.session.id)).endReason, "new");
+      "can be marked as notified in the commit that ends the turn",
+      async ({ talk, begin, finish, open }) => {
+        await talk(ANN, "hello", "hi");
+        const turn = await begin(ANN, "again", { now: T0 + HOUR, reset: STALE });
+        await finish(turn, "good morning", { now: T0 + HOUR, notified: { note: true, notice: true } });
+        assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
       },
     );
+  });
 
-    rule("drops what was still to be told about an older fresh start", async ({ talk, open }) => {
+  describe("a reset on request", () => {
+    rule("starts a new session, without a notification", async ({ talk, open, get, shows, store }) => {
+      const old = await talk(ANN, "hello", "hi");
+      const opened = await open(ANN, { now: T0 + 1, fresh: true });
+      assert.notEqual(opened.session.id, old.id);
+      assert.equal(opened.fresh, undefined);
+      assert.equal((await get(old.id)).endReason, "new");
+      assert.deepEqual(await shows(old.id), ["hello", "hi"]);
+      const asker = { person: opened.session.owner };
+      const conversation = opened.conversation.number;
+      const newSession = { id: "wished", kind: "chat" as const };
+      const reset = throwIfRefused(
+        await store.conversations.reset({ asker, conversation, newSession, now: T0 + 2 }),
+      );
+      assert.equal(reset.session.id, "wished");
+      assert.deepEqual(reset.session.origin, opened.session.origin);
+      assert.equal(reset.conversation.activeAt, T0 + 2);
+      assert.equal((await get(opened.session.id)).endReason, "new");
+    });
+
+    rule("drops pending notifications of an older reset", async ({ talk, open }) => {
       await talk(ANN, "hello", "hi");
       await open(ANN, { now: T0 + HOUR, reset: STALE });
       const opened = await open(ANN, { now: T0 + HOUR + 1, fresh: true });
@@ -232,8 +232,8 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
     );
   });
 
-  describe("the instant that decides", () => {
-    rule("is moved by people only", async (scene) => {
+  describe("the activity time", () => {
+    rule("is changed by people only", async (scene) => {
       const { open, talk, say, store } = scene;
       const later = T0 + HOUR;
       const session = await talk(ANN, "hello there", "hi");
@@ -245,6 +245,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       const asker = { person: session.owner };
       const ask = { asker, session: session.id };
       const newSession = { id: "fork", kind: "chat" as const };
+      await store.sessions.getSession(ask);
       await store.sessions.find({ asker, text: session.id });
       await store.sessions.findByTitle({ asker, title: "x" });
       await store.conversations.findConversations({ asker, source: ANN });
@@ -278,7 +279,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
     });
 
     rule(
-      "moves when a message is accepted, when its turn is finished and when someone switches",
+      "changes when a message is accepted, when its turn ends and when a person switches",
       async (scene) => {
         const { begin, finish, create, store } = scene;
         const activeAt = async (): Promise<number | undefined> =>
@@ -302,7 +303,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("never moves backwards", async ({ open, take }) => {
+    rule("never decreases", async ({ open, take }) => {
       await take(ANN, "hello", { now: T0 + HOUR });
       await take(ANN, "from a slower clock", { now: T0 });
       assert.equal((await open(ANN, { now: T0 })).conversation.activeAt, T0 + HOUR);
@@ -310,7 +311,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
   });
 }
 
-/** Each way in which work is not done, with the word that names it. */
+/** Each kind of unfinished work, with its name in the decision. */
 function listBusyCases({
   begin,
   take,

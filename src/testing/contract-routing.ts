@@ -14,10 +14,10 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** Which conversation a source belongs to. */
+/** The conversation of a source. */
 export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("finding the conversation", () => {
-    rule("makes one conversation and one session at first contact", async ({ open, store }) => {
+    rule("creates one conversation and one session at first contact", async ({ open, store }) => {
       const first = await open(ANN);
       assert.equal(first.created, true);
       assert.equal(first.conversation.session, first.session.id);
@@ -33,7 +33,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await store.sessions.querySessions({ asker: EVERYONE })).items.length, 1);
     });
 
-    rule("gives everyone who opens at once the same conversation", async ({ open, store }) => {
+    rule("gives concurrent callers the same conversation", async ({ open, store }) => {
       const opened = await Promise.all(Array.from({ length: 20 }, () => open(ANN)));
       assert.equal(new Set(opened.map((it) => it.session.id)).size, 1);
       assert.equal(new Set(opened.map((it) => it.conversation.number)).size, 1);
@@ -106,7 +106,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(work.conversation.key, "agent:work:telegram:dm:ann");
     });
 
-    rule("knows the newest name and topic of the place", async ({ open, get }) => {
+    rule("stores the newest name and topic of the chat", async ({ open, get }) => {
       const before = inGroup("ann", { chatName: "Old name" });
       const after = inGroup("ann", { chatName: "New name", chatTopic: "Horses" });
       await open(before);
@@ -116,7 +116,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual((await get(opened.session.id)).origin, after);
     });
 
-    rule("does not touch a conversation that is only looked up", async ({ open, store }) => {
+    rule("does not change a conversation that is only looked up", async ({ open, store }) => {
       const { conversation, session } = await open(ANN);
       const asker = { person: session.owner };
       const [found] = await store.conversations.findConversations({ asker, source: ANN });
@@ -129,7 +129,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
   });
 
   describe("settings that change later", () => {
-    rule("keeps each conversation under the rules it began with", async ({ open }) => {
+    rule("keeps the scope rules of each conversation", async ({ open }) => {
       const shared = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       const later = await open(inGroup("ann"), { scope: SCOPE_PER_USER });
       assert.equal(later.session.id, shared.session.id);
@@ -152,13 +152,13 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(bob.usesOldScope, false);
     });
 
-    rule("never lets a sender without a name capture those who follow", async ({ open }) => {
+    rule("never assigns later senders to the conversation of a sender without an id", async ({ open }) => {
       const { userId: _id, userName: _name, ...nobody } = inGroup("x");
       const anonymous = await open(nobody);
       const ann = await open(inGroup("ann"));
       assert.notEqual(ann.session.id, anonymous.session.id);
       assert.equal((await open(nobody)).session.id, anonymous.session.id);
-      // The group becomes shared: whoever had no conversation yet gets the common one.
+      // The group becomes shared: people without a conversation get the common one.
       const bob = await open(inGroup("bob"), { scope: SCOPE_SHARED });
       assert.notEqual(bob.session.id, ann.session.id);
       assert.equal((await open(inGroup("ann"), { scope: SCOPE_SHARED })).session.id, ann.session.id);
@@ -166,7 +166,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
     });
   });
 
-  describe("whom an account belongs to", () => {
+  describe("the person of an account", () => {
     const both = { userId: "+491", userIdAlt: "uuid-1" };
     const signal = (ids: Partial<Source>, chatId = "g1"): Source => ({
       platform: "signal",
@@ -175,7 +175,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       ...ids,
     });
 
-    rule("knows one account by either of its ids once both came together", async ({ open }) => {
+    rule("finds an account by either id after both came together", async ({ open }) => {
       const first = await open(signal(both));
       const byNumber = await open(signal({ userId: "+491" }));
       const byUuid = await open(signal({ userIdAlt: "uuid-1" }));
@@ -183,14 +183,14 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(byUuid.session.id, first.session.id);
     });
 
-    rule("learns the second id of an account that came with one", async ({ open }) => {
+    rule("learns the second id of an account", async ({ open }) => {
       const first = await open(signal({ userId: "+491" }));
       assert.equal((await open(signal(both))).session.id, first.session.id);
       assert.equal((await open(signal({ userIdAlt: "uuid-1" }))).session.id, first.session.id);
     });
 
     rule(
-      "joins two accounts that turn out to be one, and keeps the later active conversation",
+      "joins two accounts that turn out to be one, and keeps the conversation with later activity",
       async ({ open, store, get }) => {
         const older = await open(signal({ userId: "+491" }));
         const newer = await open(signal({ userIdAlt: "uuid-1" }), { now: T0 + 1 });
@@ -221,7 +221,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
     );
 
     rule(
-      "lets a turn and its waiting messages survive such a joining",
+      "keeps a turn and pending messages when accounts are joined",
       async ({ open, begin, take, finish, claim, store }) => {
         const turn = await begin(signal({ userId: "+491" }), "one");
         await take(signal({ userId: "+491" }), "two");
@@ -241,7 +241,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
     );
 
     rule(
-      "follows an account to its new number, and gives the old number's next holder nothing",
+      "follows an account to its new number, and gives the next holder of the old number no access",
       async ({ open }) => {
         const first = await open(signal(both));
         const moved = await open(signal({ userId: "+492", userIdAlt: "uuid-1" }));
@@ -250,7 +250,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
         const stranger = await open(signal({ userId: "+491", userIdAlt: "uuid-2" }));
         assert.notEqual(stranger.session.id, first.session.id);
         assert.notEqual(stranger.session.owner, first.session.owner);
-        // The number passes on while its holder is still known by it.
+        // The number moves to another account while the old account still has it.
         const third = await open(signal({ userId: "+492", userIdAlt: "uuid-3" }));
         assert.notEqual(third.session.owner, first.session.owner);
         assert.equal((await open(signal({ userIdAlt: "uuid-1" }))).session.id, first.session.id);
@@ -258,7 +258,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       },
     );
 
-    rule("uses the person that configuration names", async ({ open, store }) => {
+    rule("uses the configured person", async ({ open, store }) => {
       const ann = await open(ANN, { person: "p_ann" });
       assert.equal(ann.session.owner, "p_ann");
       assert.equal(ann.conversation.person, "p_ann");
@@ -275,14 +275,14 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       }
     });
 
-    rule("takes a direct chat without a named sender for a person of its own", async ({ open }) => {
+    rule("treats a direct chat without a sender as a separate person", async ({ open }) => {
       const chat = { platform: "telegram", chatType: "dm", chatId: "42" };
       const first = await open(chat);
       assert.match(first.session.owner, /^p_/);
       assert.equal((await open({ ...chat, userId: "42" })).session.owner, first.session.owner);
     });
 
-    rule("gives what a whole chat shares to the chat", async ({ open, store }) => {
+    rule("gives sessions that a chat shares to the chat", async ({ open, store }) => {
       const { session, conversation } = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       assert.equal(session.owner, "chat:telegram:-100");
       assert.equal(session.audience, "chat:telegram:-100");

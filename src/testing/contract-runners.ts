@@ -17,16 +17,16 @@ const NO_PROCESSES = "the store cannot see processes";
 
 const ONE = { runner: "r1", take: "one" } as const;
 
-/** Processes fall; their work does not, and what may exist once exists once. */
+/** Work survives a crash of its runner, and a lease has one holder. */
 export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("a runner that falls", () => {
-    rule("is not disturbed while it lives", async ({ begin, claim, store }) => {
+  describe("a runner that crashes", () => {
+    rule("keeps its turn while it lives", async ({ begin, claim, store }) => {
       const turn = await begin(ANN, "hello");
       assert.equal(await claim(turn.session, "r2"), undefined);
       assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
     });
 
-    rule("leaves its turn to another, with the same input and a new number", async (scene) => {
+    rule("loses its turn to another runner, with the same input and a new fence", async (scene) => {
       const { begin, claim, take } = scene;
       const turn = await begin(ANN, "hello");
       await take(ANN, "more");
@@ -47,7 +47,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
     });
 
     rule(
-      "counts as fallen on another machine after half a minute of silence",
+      "counts as dead on another machine after half a minute without a heartbeat",
       async ({ begin, claim, beat, store }) => {
         const turn = await begin(ANN, "hello");
         assert.equal(await claim(turn.session, "r2", T0 + 30_000), undefined);
@@ -62,7 +62,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
     );
 
     rule(
-      "counts as fallen at once when its process on this machine is gone",
+      "counts as dead at once if its process on this machine has ended",
       async ({ store, take, claim, deadRunner }) => {
         const gone = requirePart(deadRunner, NO_PROCESSES);
         await store.runners.recordHeartbeat({ runner: gone, now: T0 });
@@ -72,7 +72,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
     );
 
     rule(
-      "loses its work after half a minute of silence although its process exists, and its late writes are refused",
+      "loses its work after half a minute without a heartbeat although its process exists, and its late writes are refused",
       async ({ store, take, claim, beat, silentRunner }) => {
         const silent = silentRunner ?? createRemoteRunner("r1");
         await store.runners.recordHeartbeat({ runner: silent, now: T0 });
@@ -88,12 +88,16 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
         await beat("r2", T0 + MINUTE);
         const late = { turn: number, fence, outcome: "done", messages: [], now: T0 + MINUTE } as const;
         assertRefused(await store.turns.finish(late), "stale_fence");
-        assert.equal(await claim(session, silent.id, T0 + MINUTE), undefined, "it does not take it back");
+        assert.equal(
+          await claim(session, silent.id, T0 + MINUTE),
+          undefined,
+          "it does not get its work back",
+        );
       },
     );
 
     rule(
-      "is not judged by one that was silent itself until a heartbeat ago, as after the machine slept",
+      "does not lose its work to a runner that was itself silent, as after the machine was suspended",
       async ({ store, take, claim, silentRunner, ownRunner }) => {
         const silent = requirePart(silentRunner, NO_PROCESSES);
         const own = requirePart(ownRunner, NO_PROCESSES);
@@ -106,27 +110,24 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
         assert.equal(await claim(session, own.id, woken + 9000), undefined);
         assert.deepEqual(await store.turns.listClaimable({ now: woken + 9000 }), []);
         await store.runners.recordHeartbeat({ runner: silent, now: woken + 9500 });
-        assert.equal(await claim(session, own.id, woken + 20_000), undefined, "it has woken, too");
+        assert.equal(await claim(session, own.id, woken + 20_000), undefined, "the other one is awake too");
         await store.runners.recordHeartbeat({ runner: own, now: woken + 10_000 });
         await store.runners.recordHeartbeat({ runner: own, now: woken + 30_000 });
         assert.equal(requireValue(await claim(session, own.id, woken + 40_000)).attempt, 2);
       },
     );
 
-    rule(
-      "leaves a message that comes meanwhile behind the turn that fell",
-      async ({ begin, take, claim, store, shows }) => {
-        const turn = await begin(ANN, "one");
-        await store.runners.retire({ runner: "r1" });
-        assert.equal((await take(ANN, "two", { claim: { runner: "r2", take: "one" } })).turn, undefined);
-        assert.equal(requireValue(await claim(turn.session, "r2")).attempt, 2);
-        assert.deepEqual(await shows(turn.session), ["one"]);
-      },
-    );
+    rule("leaves later messages behind the crashed turn", async ({ begin, take, claim, store, shows }) => {
+      const turn = await begin(ANN, "one");
+      await store.runners.retire({ runner: "r1" });
+      assert.equal((await take(ANN, "two", { claim: { runner: "r2", take: "one" } })).turn, undefined);
+      assert.equal(requireValue(await claim(turn.session, "r2")).attempt, 2);
+      assert.deepEqual(await shows(turn.session), ["one"]);
+    });
   });
 
-  describe("what may exist once", () => {
-    rule("has one holder, with a number that rises with each new one", async (scene) => {
+  describe("a lease", () => {
+    rule("has one holder, with a fence that rises with each new holder", async (scene) => {
       const lease = (runner: string, now: number) =>
         scene.store.runners.acquireLease({ name: "telegram", runner, ttlMs: MINUTE, now });
       for (const id of ["r1", "r2"]) await scene.beat(id);
@@ -147,7 +148,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       );
     });
 
-    rule("is free again when its time has run out", async ({ store, beat }) => {
+    rule("is free after its expiry", async ({ store, beat }) => {
       const lease = (runner: string, now: number) =>
         store.runners.acquireLease({ name: "expiry", runner, ttlMs: 20_000, now });
       for (const id of ["r1", "r2"]) await beat(id);
@@ -159,7 +160,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(await lease("r1", T0 + 30_001), undefined);
     });
 
-    rule("is free again when its holder has gone", async ({ store, beat }) => {
+    rule("is free after its holder has retired", async ({ store, beat }) => {
       const lease = (runner: string, now: number) =>
         store.runners.acquireLease({ name: "schedule", runner, ttlMs: DAY, now });
       for (const id of ["r1", "r2", "r3"]) await beat(id);
@@ -172,20 +173,17 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       assert.ok(third > second, "r2 was silent for too long");
     });
 
-    rule(
-      "is free again at once when the process of its holder is gone",
-      async ({ store, beat, deadRunner }) => {
-        const gone = requirePart(deadRunner, NO_PROCESSES);
-        const lease = (runner: string) =>
-          store.runners.acquireLease({ name: "schedule", runner, ttlMs: DAY, now: T0 });
-        await store.runners.recordHeartbeat({ runner: gone, now: T0 });
-        await beat("r1");
-        const dead = requireValue(await lease(gone.id));
-        assert.ok(requireValue(await lease("r1")) > dead);
-      },
-    );
+    rule("is free at once when the process of its holder has ended", async ({ store, beat, deadRunner }) => {
+      const gone = requirePart(deadRunner, NO_PROCESSES);
+      const lease = (runner: string) =>
+        store.runners.acquireLease({ name: "schedule", runner, ttlMs: DAY, now: T0 });
+      await store.runners.recordHeartbeat({ runner: gone, now: T0 });
+      await beat("r1");
+      const dead = requireValue(await lease(gone.id));
+      assert.ok(requireValue(await lease("r1")) > dead);
+    });
 
-    rule("is listed while its holder lives, with what that says of it", async (scene) => {
+    rule("is listed while its holder lives, with the holder's description", async (scene) => {
       const { store, beat } = scene;
       for (const id of ["r1", "r2"]) await beat(id);
       const lease = (name: string, holder: string, about?: string) =>
@@ -221,10 +219,10 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
         "r2 was silent for too long",
       );
       await beat("r2", T0 + HOUR);
-      assert.deepEqual(await store.runners.listLeases({ now: T0 + HOUR }), [], "its time has run out");
+      assert.deepEqual(await store.runners.listLeases({ now: T0 + HOUR }), [], "it has expired");
     });
 
-    rule("is not listed when the process of its holder is gone", async ({ store, deadRunner }) => {
+    rule("is not listed when the process of its holder has ended", async ({ store, deadRunner }) => {
       const gone = requirePart(deadRunner, NO_PROCESSES);
       await store.runners.recordHeartbeat({ runner: gone, now: T0 });
       await store.runners.acquireLease({ name: "left", runner: gone.id, ttlMs: HOUR, now: T0 });
@@ -250,7 +248,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await store.runners.listLeases({ now, silent: true }), [fresh]);
     });
 
-    rule("goes to one of many who want it at once", async ({ store, beat }) => {
+    rule("goes to one of several concurrent runners", async ({ store, beat }) => {
       const runners = ["r1", "r2", "r3", "r4"];
       for (const id of runners) await beat(id);
       const numbers = await Promise.all(

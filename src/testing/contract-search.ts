@@ -13,46 +13,43 @@ import {
   user,
 } from "./scene.ts";
 
-/** Everything that people wrote or read is found again, by those who may. */
+/** Full-text search, limited to visible messages. */
 export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void {
   describe("search", () => {
-    rule(
-      "finds words, phrases, beginnings, alternatives, and leaves out what is not wanted",
-      async (scene) => {
-        const { id } = await scene.create("p_ann");
-        await scene.say(
-          id,
-          user("The quick brown fox jumps"),
-          assistant("A lazy dog sleeps, quickly it wakes"),
-          user("brown quick is another order"),
-          assistant("Déjà vu in the CAFÉ with C++ and chat-send"),
-        );
-        const expected: Record<string, number[]> = {
-          quick: [1, 3],
-          "quick brown": [1, 3],
-          '"quick brown"': [1],
-          "quick*": [1, 2, 3],
-          "fox OR dog": [1, 2],
-          "brown -order": [1],
-          "brown NOT order": [1],
-          "deja cafe": [4],
-          CAFÉ: [4],
-          "c++": [4],
-          "chat-send": [4],
-          "hello AND": [],
-          "fox AND": [1],
-          "OR fox": [1],
-          zebra: [],
-        };
-        await checkBothWays(scene, async (seqs) => {
-          for (const [query, wanted] of Object.entries(expected)) {
-            assert.deepEqual(await seqs({ text: query }), wanted, query);
-          }
-        });
-      },
-    );
+    rule("finds words, phrases, prefixes and alternatives, and respects exclusions", async (scene) => {
+      const { id } = await scene.create("p_ann");
+      await scene.say(
+        id,
+        user("The quick brown fox jumps"),
+        assistant("A lazy dog sleeps, quickly it wakes"),
+        user("brown quick is another order"),
+        assistant("Déjà vu in the CAFÉ with C++ and chat-send"),
+      );
+      const expected: Record<string, number[]> = {
+        quick: [1, 3],
+        "quick brown": [1, 3],
+        '"quick brown"': [1],
+        "quick*": [1, 2, 3],
+        "fox OR dog": [1, 2],
+        "brown -order": [1],
+        "brown NOT order": [1],
+        "deja cafe": [4],
+        CAFÉ: [4],
+        "c++": [4],
+        "chat-send": [4],
+        "hello AND": [],
+        "fox AND": [1],
+        "OR fox": [1],
+        zebra: [],
+      };
+      await checkBothWays(scene, async (seqs) => {
+        for (const [query, wanted] of Object.entries(expected)) {
+          assert.deepEqual(await seqs({ text: query }), wanted, query);
+        }
+      });
+    });
 
-    rule("shows the best match first, and the newest of equal ones", async (scene) => {
+    rule("returns the best match first, and the newest of equal ones", async (scene) => {
       const { id } = await scene.create("p_ann");
       await scene.say(
         id,
@@ -61,7 +58,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
         user("a fox"),
         user("a fox"),
       );
-      // What waits for the index stands newest first; in it, the best first.
+      // Unindexed messages come newest first, indexed ones best first.
       await scene.waitUntilIdle();
       const hits = await scene.store.messages.searchMessages({ asker: EVERYONE, text: "fox" });
       assert.deepEqual(
@@ -78,7 +75,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
         assistant("ภาษาไทยไม่มีช่องว่าง"),
         user("한국어 검색을"),
       );
-      // 𱍐 and 𞤀 came into Unicode later than most tables of letters.
+      // 𱍐 and 𞤀 are newer than most Unicode tables.
       await scene.say(id, user("古い字𱍐です"), user("𞤀𞤣𞤤𞤢𞤥 word"));
       await checkBothWays(scene, async (seqs) => {
         assert.deepEqual(await seqs({ text: "京都" }), [1]);
@@ -113,11 +110,11 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await found({ session: "nobody" }), []);
     });
 
-    rule("shows the place of a hit, marked, with what was said before and after it", async (scene) => {
+    rule("returns a marked snippet, with the previous and next message", async (scene) => {
       const { create, say, store } = scene;
       const one = await create("p_ann", [], { title: "Plan" });
       const two = await create("p_ann");
-      // Said by turns in two sessions: neighbours are those of the same one.
+      // Messages alternate between two sessions: neighbours are from the same session.
       for (const [mine, theirs] of [
         ["before it", "x1"],
         ["a Needle in hay", "x2"],
@@ -151,7 +148,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(first?.before, undefined);
     });
 
-    rule("does not find what was undone, unless asked to", async (scene) => {
+    rule("does not find undone messages, unless requested", async (scene) => {
       const { create, reshape } = scene;
       const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"]);
       await reshape(id, { kind: "undo" });
@@ -167,7 +164,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       );
     });
 
-    rule("still finds what was compressed away", async (scene) => {
+    rule("still finds messages that a summary replaced", async (scene) => {
       const { create, reshape } = scene;
       const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"]);
       await reshape(id, { kind: "compress", summary: assistant("fruit"), keepLast: 0 });
@@ -177,30 +174,33 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       });
     });
 
-    rule("finds in a fork what it shows, also when its origin took that back", async (scene) => {
-      const { create, fork, say, reshape, store } = scene;
-      const { id } = await create("p_ann", ["apple", "pear"]);
-      const copy = await fork(id);
-      await say(copy.id, user("plum"));
-      const found = async (words: string, session?: string) =>
-        formatHits(
-          await store.messages.searchMessages({
-            asker: EVERYONE,
-            text: words,
-            ...(session !== undefined && { session }),
-          }),
-        );
-      assert.deepEqual(await found("apple"), [`${id} 1`]);
-      assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
-      assert.deepEqual(await found("plum", id), []);
-      await reshape(id, { kind: "undo" });
-      await scene.waitUntilIdle();
-      assert.deepEqual(await found("apple"), [`${copy.id} 1`]);
-      assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
-      assert.deepEqual(await found("apple", id), []);
-    });
+    rule(
+      "finds in a fork the messages that it shows, also if they were undone in its origin",
+      async (scene) => {
+        const { create, fork, say, reshape, store } = scene;
+        const { id } = await create("p_ann", ["apple", "pear"]);
+        const copy = await fork(id);
+        await say(copy.id, user("plum"));
+        const found = async (words: string, session?: string) =>
+          formatHits(
+            await store.messages.searchMessages({
+              asker: EVERYONE,
+              text: words,
+              ...(session !== undefined && { session }),
+            }),
+          );
+        assert.deepEqual(await found("apple"), [`${id} 1`]);
+        assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
+        assert.deepEqual(await found("plum", id), []);
+        await reshape(id, { kind: "undo" });
+        await scene.waitUntilIdle();
+        assert.deepEqual(await found("apple"), [`${copy.id} 1`]);
+        assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
+        assert.deepEqual(await found("apple", id), []);
+      },
+    );
 
-    rule("never finds what others said, or what a chat may not read", async (scene) => {
+    rule("never finds messages that the asker or the readers of the chat may not see", async (scene) => {
       const { create, talk, store } = scene;
       await create("p_bob", ["secret bob"]);
       const own = await create("p_ann", ["secret private"]);
@@ -218,7 +218,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       }
     });
 
-    rule("leaves out what tools wrote", async (scene) => {
+    rule("skips the output of tools", async (scene) => {
       const { id } = await scene.create("p_ann", ["needle"]);
       await scene.say(id, { role: "tool", parts: [textPart("needle in the log")], toolCallId: "c1" });
       await scene.say(id, { role: "note", parts: [textPart("needle noted")] });
@@ -227,7 +227,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       });
     });
 
-    rule("finds nothing for nothing, and throws at nothing", async (scene) => {
+    rule("returns nothing for an empty query, and never throws", async (scene) => {
       await scene.create("p_ann", ["hello world", "a AND OR b {test} (problem"]);
       await scene.waitUntilIdle();
       const hostile = [
@@ -272,7 +272,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       );
     });
 
-    rule("gives as many as wanted, and the next ones after them", async (scene) => {
+    rule("supports a limit and an offset", async (scene) => {
       const { id } = await scene.create("p_ann");
       await scene.say(id, ...Array.from({ length: 30 }, (_, index) => user(`needle ${index}`)));
       await scene.waitUntilIdle();
@@ -286,7 +286,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal(new Set([...first, ...second]).size, 30);
     });
 
-    rule("finds a word at once, and the same when it is long indexed", async (scene) => {
+    rule("finds a new message at once, and the same after indexing", async (scene) => {
       const { id } = await scene.create("p_ann");
       const lines = Array.from({ length: 200 }, (_, index) =>
         user(index % 3 === 0 ? `needle ${index}` : "hay"),
@@ -305,7 +305,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await found(), [...fresh, `${id} 201`].toSorted());
     });
 
-    rule("forgets removed sessions, indexed or not", async (scene) => {
+    rule("does not find removed sessions, indexed or not", async (scene) => {
       const early = await scene.create("p_ann", ["needle early"]);
       await scene.waitUntilIdle();
       const late = await scene.create("p_ann", ["needle late"]);
@@ -328,7 +328,7 @@ function formatHits(hits: readonly Hit[]): string[] {
   return hits.map(({ session, seq }) => `${session} ${seq}`).toSorted();
 }
 
-/** The same answers right after the words were said and after an index had its time. */
+/** The results must be equal before and after indexing. */
 async function checkBothWays(
   scene: Scene,
   check: (seqs: (request: Omit<SearchRequest, "asker">) => Promise<number[]>) => Promise<void>,

@@ -15,22 +15,22 @@ import {
 import { requireValue, type TestApi } from "./scene.ts";
 import { requirePart, skipRule } from "./skip-rule.ts";
 
-/** What is sent arrives once, and what became of it is told as it is. */
+/** A message is sent once, and its outcome is reported correctly. */
 export function defineSendingRules({ describe }: TestApi, rule: PlatformRule): void {
-  /** With every place opened: nobody is written to who has not spoken. */
+  /** After a message from every chat, because a bot may only write to people who wrote first. */
   const sending = (
     promise: string,
-    proof: (there: PlatformServer, platform: Platform) => Promise<void>,
+    proof: (server: PlatformServer, platform: Platform) => Promise<void>,
   ): void =>
-    rule(promise, async (there) => {
-      const platform = there.platform();
-      const listening = startListener(there, platform, new Map());
-      for (const [at, place] of there.chats.entries()) {
-        await there.say(place, "hello");
+    rule(promise, async (server) => {
+      const platform = server.platform();
+      const listening = startListener(server, platform, new Map());
+      for (const [at, chat] of server.chats.entries()) {
+        await server.say(chat, "hello");
         await listening.until(at + 1);
       }
       try {
-        await proof(there, platform);
+        await proof(server, platform);
       } finally {
         await listening.stop();
       }
@@ -38,264 +38,272 @@ export function defineSendingRules({ describe }: TestApi, rule: PlatformRule): v
   const troubled = (
     kind: ServerFault["kind"],
     promise: string,
-    proof: (there: PlatformServer, platform: Platform) => Promise<void>,
+    proof: (server: PlatformServer, platform: Platform) => Promise<void>,
   ): void =>
-    sending(promise, async (there, platform) => {
-      if (!there.supportedFaults.includes(kind)) skipRule(`the other side has no trouble "${kind}"`);
-      await there.injectFault(kind === "wait" ? { kind, ms: 7000 } : { kind });
-      await proof(there, platform);
+    sending(promise, async (server, platform) => {
+      if (!server.supportedFaults.includes(kind)) skipRule(`the server has no fault "${kind}"`);
+      await server.injectFault(kind === "wait" ? { kind, ms: 7000 } : { kind });
+      await proof(server, platform);
     });
 
   describe("sending", () => {
-    sending(
-      "puts the message where it belongs, once, under the id that it tells",
-      async (there, platform) => {
-        for (const place of there.chats) {
-          const words = `for ${place.chatType} ${place.threadId ?? ""}`.trim();
-          const sent = await platform.send(createOutbound(place, words), createPlatformSignal());
-          assert.deepEqual(await listSentTexts(there, place), [[requireMessageId(sent), words]]);
-        }
-      },
-    );
+    sending("sends the message to its chat, once, and returns its id", async (server, platform) => {
+      for (const chat of server.chats) {
+        const words = `for ${chat.chatType} ${chat.threadId ?? ""}`.trim();
+        const sent = await platform.send(createOutbound(chat, words), createPlatformSignal());
+        assert.deepEqual(await listSentTexts(server, chat), [[requireMessageId(sent), words]]);
+      }
+    });
 
-    sending("keeps the order of what is sent one after the other", async (there, platform) => {
-      const [place] = pickTwoChats(there);
+    sending("keeps the order of messages", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
       const words = ["one", "two", "three", "four"];
       for (const word of words)
-        assert.ok(requireMessageId(await platform.send(createOutbound(place, word), createPlatformSignal())));
+        assert.ok(requireMessageId(await platform.send(createOutbound(chat, word), createPlatformSignal())));
       assert.deepEqual(
-        (await there.listSent(place)).map(({ text }) => text),
+        (await server.listSent(chat)).map(({ text }) => text),
         words,
       );
     });
 
-    sending("carries a text of the greatest length whole", async (there, platform) => {
+    sending("sends a text of the maximum length completely", async (server, platform) => {
       const { messageLimit } = platform.traits;
       if (messageLimit === Number.MAX_SAFE_INTEGER) skipRule("the platform has no limit of length");
-      const [place] = pickTwoChats(there);
+      const [chat] = pickTwoChats(server);
       for (const words of ["x".repeat(messageLimit), "🐎".repeat(Math.floor(messageLimit / 2))]) {
-        requireMessageId(await platform.send(createOutbound(place, words), createPlatformSignal()));
-        assert.equal((await there.listSent(place)).at(-1)?.text, words);
+        requireMessageId(await platform.send(createOutbound(chat, words), createPlatformSignal()));
+        assert.equal((await server.listSent(chat)).at(-1)?.text, words);
       }
     });
 
-    sending("keeps emoji, line breaks and signs that mean something elsewhere", async (there, platform) => {
-      const [place] = pickTwoChats(there);
+    sending("keeps emoji, line breaks and special characters", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
       const words = 'Zoë & Bob: 1 < 2 > 0 "so" 👩🏽‍🚀 نعم\n\nend. (really!) #1 a=b {c} + d - e | f ~ g';
-      requireMessageId(await platform.send(createOutbound(place, words), createPlatformSignal()));
-      assert.equal((await there.listSent(place)).at(-1)?.text, words);
+      requireMessageId(await platform.send(createOutbound(chat, words), createPlatformSignal()));
+      assert.equal((await server.listSent(chat)).at(-1)?.text, words);
     });
 
-    sending("says which message it answers", async (there, platform) => {
-      const [place] = pickTwoChats(there);
-      const replyTo = await there.say(place, "which one?");
+    sending("marks the message as a reply", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
+      const replyTo = await server.say(chat, "which one?");
       requireMessageId(
-        await platform.send(createOutbound(place, "this one", { replyTo }), createPlatformSignal()),
+        await platform.send(createOutbound(chat, "this one", { replyTo }), createPlatformSignal()),
       );
-      const shown = requireValue((await there.listSent(place)).at(-1));
-      if (!("replyTo" in shown)) skipRule("the other side does not show what a message answers");
+      const shown = requireValue((await server.listSent(chat)).at(-1));
+      if (!("replyTo" in shown)) skipRule("the server does not show replies");
       assert.equal(shown.replyTo, replyTo);
     });
 
-    sending("still arrives when what it answers is gone", async (there, platform) => {
+    sending("succeeds if the message that it replies to was deleted", async (server, platform) => {
       const remove = requirePart(
-        there.removeSilently ?? there.deleteMessage,
-        "the other side cannot remove a message",
+        server.removeSilently ?? server.deleteMessage,
+        "the server cannot remove a message",
       );
-      const [place] = pickTwoChats(there);
-      const replyTo = await there.say(place, "never mind");
-      await remove(place, replyTo);
+      const [chat] = pickTwoChats(server);
+      const replyTo = await server.say(chat, "never mind");
+      await remove(chat, replyTo);
       requireMessageId(
-        await platform.send(createOutbound(place, "too late", { replyTo }), createPlatformSignal()),
+        await platform.send(createOutbound(chat, "too late", { replyTo }), createPlatformSignal()),
       );
-      assert.equal((await there.listSent(place)).at(-1)?.text, "too late");
+      assert.equal((await server.listSent(chat)).at(-1)?.text, "too late");
     });
 
-    sending("brings files with their bytes", async (there, platform) => {
-      const [place] = pickTwoChats(there);
+    sending("sends files with their bytes", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
       const bytes = new TextEncoder().encode("a small file\0");
       const blob = createHash("sha256").update(bytes).digest("hex");
       const file = { type: "file" as const, blob, mimeType: "text/plain", size: bytes.length, name: "a.txt" };
       const caption = { type: "text" as const, text: "here it is" };
       const out: Outbound = {
-        ...createOutbound(place, ""),
+        ...createOutbound(chat, ""),
         parts: [caption, file],
         blob: async (hash) => (hash === blob ? bytes : undefined),
       };
       const sent = await platform.send(out, createPlatformSignal());
-      if (sent.state === "refused") skipRule(`the platform carries no files: ${sent.reason}`);
+      if (sent.state === "refused") skipRule(`the platform sends no files: ${sent.reason}`);
       requireMessageId(sent);
-      const shown = requireValue((await there.listSent(place)).at(-1));
+      const shown = requireValue((await server.listSent(chat)).at(-1));
       const files = requirePart(shown.files, "the other side does not show the bytes of files");
       assert.deepEqual(files, [Buffer.from(bytes).toString("base64")]);
     });
 
-    troubled("refuse", "says that they do not want it", async (there, platform) => {
-      const [place] = pickTwoChats(there);
-      const sent = await platform.send(createOutbound(place, "spam"), createPlatformSignal());
-      assertState(sent, ["refused"], there);
-      assert.deepEqual(await there.listSent(place), []);
+    troubled("refuse", "reports a rejected message", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
+      const sent = await platform.send(createOutbound(chat, "spam"), createPlatformSignal());
+      assertState(sent, ["refused"], server);
+      assert.deepEqual(await server.listSent(chat), []);
     });
 
-    troubled("wait", "says that it has to wait, and for how long", async (there, platform) => {
-      const [place] = pickTwoChats(there);
-      const sent = await platform.send(createOutbound(place, "again"), createPlatformSignal());
-      assertState(sent, ["not_sent"], there);
+    troubled("wait", "reports that it must wait, and how long", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
+      const sent = await platform.send(createOutbound(chat, "again"), createPlatformSignal());
+      assertState(sent, ["not_sent"], server);
       assert.ok(sent.state === "not_sent" && (sent.retryAfterMs ?? 0) >= 7000, JSON.stringify(sent));
       assert.ok(!("cause" in sent), JSON.stringify(sent));
-      assert.deepEqual(await there.listSent(place), []);
-      requireMessageId(await platform.send(createOutbound(place, "again"), createPlatformSignal()));
+      assert.deepEqual(await server.listSent(chat), []);
+      requireMessageId(await platform.send(createOutbound(chat, "again"), createPlatformSignal()));
     });
 
-    troubled("fail", "says that it has not arrived, or that nobody knows", async (there, platform) => {
-      const [place] = pickTwoChats(there);
-      const sent = await platform.send(createOutbound(place, "hello?"), createPlatformSignal());
-      assertState(sent, ["not_sent", "unknown"], there);
-    });
-
-    troubled("error", "says that the error was about this message", async (there, platform) => {
-      const [place] = pickTwoChats(there);
-      const sent = await platform.send(createOutbound(place, "hello?"), createPlatformSignal());
-      assertState(sent, ["not_sent"], there);
-      assert.equal("cause" in sent && sent.cause, "message");
-      assert.deepEqual(await there.listSent(place), []);
-    });
-
-    sending(
-      "says that it has not arrived when nobody could be asked, and does not blame the message",
-      async (there) => {
-        const [place] = pickTwoChats(there);
-        const sent = await there
-          .unreachablePlatform()
-          .send(createOutbound(place, "hello?"), createPlatformSignal());
-        assertState(sent, ["not_sent"], there);
-        assert.ok(!("cause" in sent), JSON.stringify(sent));
+    troubled(
+      "fail",
+      "reports a message that did not arrive, or an unknown outcome",
+      async (server, platform) => {
+        const [chat] = pickTwoChats(server);
+        const sent = await platform.send(createOutbound(chat, "hello?"), createPlatformSignal());
+        assertState(sent, ["not_sent", "unknown"], server);
       },
     );
 
-    sending("says that it was not sent when it was called off before", async (there, platform) => {
-      const [place] = pickTwoChats(there);
-      const sent = await platform.send(createOutbound(place, "no"), AbortSignal.abort());
-      assertState(sent, ["not_sent"], there);
-      assert.deepEqual(await there.listSent(place), []);
+    troubled("error", "reports that the error was about this message", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
+      const sent = await platform.send(createOutbound(chat, "hello?"), createPlatformSignal());
+      assertState(sent, ["not_sent"], server);
+      assert.equal("cause" in sent && sent.cause, "message");
+      assert.deepEqual(await server.listSent(chat), []);
+    });
+
+    sending("reports an unreachable server as not sent, without the message as the cause", async (server) => {
+      const [chat] = pickTwoChats(server);
+      const sent = await server
+        .unreachablePlatform()
+        .send(createOutbound(chat, "hello?"), createPlatformSignal());
+      assertState(sent, ["not_sent"], server);
+      assert.ok(!("cause" in sent), JSON.stringify(sent));
+    });
+
+    sending("reports a message as not sent if the signal was aborted before", async (server, platform) => {
+      const [chat] = pickTwoChats(server);
+      const sent = await platform.send(createOutbound(chat, "no"), AbortSignal.abort());
+      assertState(sent, ["not_sent"], server);
+      assert.deepEqual(await server.listSent(chat), []);
     });
 
     troubled(
       "cut",
-      "does not know after a broken connection, and repeats only what its traits allow",
-      async (there, platform) => {
-        const [place] = pickTwoChats(there);
-        const out = createOutbound(place, "did you get it?");
+      "reports an unknown outcome after a broken connection, and is repeated only as its traits allow",
+      async (server, platform) => {
+        const [chat] = pickTwoChats(server);
+        const out = createOutbound(chat, "did you get it?");
         const cut = await platform.send(out, createPlatformSignal());
-        assertState(cut, ["unknown"], there);
-        const [shown, ...more] = await there.listSent(place);
-        assert.deepEqual([shown?.text, more], ["did you get it?", []], "it tried again by itself");
+        assertState(cut, ["unknown"], server);
+        const [shown, ...more] = await server.listSent(chat);
+        assert.deepEqual([shown?.text, more], ["did you get it?", []], "it retried by itself");
 
         if (platform.traits.outbound === "idempotent") {
           const again = await platform.send(out, createPlatformSignal());
           assert.deepEqual(again, { state: "sent", messageId: requireValue(shown).messageId });
-          assert.equal((await there.listSent(place)).length, 1);
+          assert.equal((await server.listSent(chat)).length, 1);
         }
       },
     );
 
     troubled(
       "cut",
-      "finds by its nonce what an attempt has left, where it can be looked up",
-      async (there, platform) => {
+      "finds the message of an earlier attempt by its nonce, if it can be looked up",
+      async (server, platform) => {
         if (platform.traits.outbound !== "can_be_looked_up")
-          skipRule("the platform cannot look up what it has sent");
+          skipRule("the platform cannot look up sent messages");
         const lookUp = requireValue(platform.lookUp?.bind(platform));
-        const [place] = pickTwoChats(there);
-        const out = createOutbound(place, "did you get it?");
+        const [chat] = pickTwoChats(server);
+        const out = createOutbound(chat, "did you get it?");
         assert.equal(await lookUp(out, createPlatformSignal()), undefined);
         await platform.send(out, createPlatformSignal());
         assert.equal(
           await lookUp(out, createPlatformSignal()),
-          requireValue((await there.listSent(place))[0]).messageId,
+          requireValue((await server.listSent(chat))[0]).messageId,
         );
-        const other = createOutbound(place, out.parts[0]?.type === "text" ? out.parts[0].text : "");
+        const other = createOutbound(chat, out.parts[0]?.type === "text" ? out.parts[0].text : "");
         assert.equal(
           await lookUp(other, createPlatformSignal()),
           undefined,
-          "the same words are not the same message",
+          "equal texts are not the same message",
         );
       },
     );
 
-    troubled("silence", "does not know when it is called off in the middle", async (there, platform) => {
-      const [place] = pickTwoChats(there);
-      const leaving = new AbortController();
-      const sending = platform.send(createOutbound(place, "hello?"), leaving.signal);
-      while ((await there.listSent(place)).length === 0) await new Promise(setImmediate);
-      leaving.abort();
-      assertState(await sending, ["unknown"], there);
-    });
+    troubled(
+      "silence",
+      "reports an unknown outcome if it is aborted during the request",
+      async (server, platform) => {
+        const [chat] = pickTwoChats(server);
+        const leaving = new AbortController();
+        const sending = platform.send(createOutbound(chat, "hello?"), leaving.signal);
+        while ((await server.listSent(chat)).length === 0) await new Promise(setImmediate);
+        leaving.abort();
+        assertState(await sending, ["unknown"], server);
+      },
+    );
   });
 
   describe("editing", () => {
     const editing = (
       promise: string,
       proof: (
-        there: PlatformServer,
+        server: PlatformServer,
         edit: NonNullable<Platform["edit"]>,
         platform: Platform,
       ) => Promise<void>,
     ): void =>
-      sending(promise, async (there, platform) => {
-        const edit = requirePart(platform.edit?.bind(platform), "the platform cannot edit what it has sent");
-        await proof(there, edit, platform);
+      sending(promise, async (server, platform) => {
+        const edit = requirePart(platform.edit?.bind(platform), "the platform cannot edit messages");
+        await proof(server, edit, platform);
       });
 
-    editing("replaces what stands there, however often it is repeated", async (there, edit, platform) => {
-      const [place] = pickTwoChats(there);
-      const draft = createOutbound(place, "thinking");
-      const messageId = requireMessageId(await platform.send(draft, createPlatformSignal()));
-      const whole = { ...draft, parts: [{ type: "text" as const, text: "the answer & more" }] };
-      for (let time = 0; time < 3; time += 1) {
-        assert.deepEqual(await edit(whole, messageId, createPlatformSignal()), { state: "sent", messageId });
-        assert.deepEqual(await listSentTexts(there, place), [[messageId, "the answer & more"]]);
-      }
-    });
+    editing(
+      "replaces the message, and a repetition has no further effect",
+      async (server, edit, platform) => {
+        const [chat] = pickTwoChats(server);
+        const draft = createOutbound(chat, "thinking");
+        const messageId = requireMessageId(await platform.send(draft, createPlatformSignal()));
+        const whole = { ...draft, parts: [{ type: "text" as const, text: "the answer & more" }] };
+        for (let time = 0; time < 3; time += 1) {
+          assert.deepEqual(await edit(whole, messageId, createPlatformSignal()), {
+            state: "sent",
+            messageId,
+          });
+          assert.deepEqual(await listSentTexts(server, chat), [[messageId, "the answer & more"]]);
+        }
+      },
+    );
 
-    editing("says that there is nothing to replace", async (there, edit) => {
-      const [place] = pickTwoChats(there);
-      const gone = await edit(createOutbound(place, "hello"), "987654321", createPlatformSignal());
+    editing("reports that the message does not exist", async (server, edit) => {
+      const [chat] = pickTwoChats(server);
+      const gone = await edit(createOutbound(chat, "hello"), "987654321", createPlatformSignal());
       assert.deepEqual(gone, { state: "gone" });
-      assert.deepEqual(await there.listSent(place), []);
+      assert.deepEqual(await server.listSent(chat), []);
     });
 
-    editing("says when it has to wait", async (there, edit, platform) => {
-      if (!there.supportedFaults.includes("wait")) skipRule('the other side has no trouble "wait"');
-      const [place] = pickTwoChats(there);
-      const out = createOutbound(place, "hello");
+    editing("reports when it must wait", async (server, edit, platform) => {
+      if (!server.supportedFaults.includes("wait")) skipRule('the server has no fault "wait"');
+      const [chat] = pickTwoChats(server);
+      const out = createOutbound(chat, "hello");
       const messageId = requireMessageId(await platform.send(out, createPlatformSignal()));
-      await there.injectFault({ kind: "wait", ms: 7000 });
+      await server.injectFault({ kind: "wait", ms: 7000 });
       const waited = await edit(out, messageId, createPlatformSignal());
       assert.ok(waited.state === "not_sent" && (waited.retryAfterMs ?? 0) >= 7000, JSON.stringify(waited));
     });
 
-    editing("says when nobody could be asked", async (there, _, platform) => {
-      const [place] = pickTwoChats(there);
-      const out = createOutbound(place, "hello");
+    editing("reports an unreachable server", async (server, _, platform) => {
+      const [chat] = pickTwoChats(server);
+      const out = createOutbound(chat, "hello");
       const messageId = requireMessageId(await platform.send(out, createPlatformSignal()));
       const failed = requireValue(
-        await there.unreachablePlatform().edit?.(out, messageId, createPlatformSignal()),
+        await server.unreachablePlatform().edit?.(out, messageId, createPlatformSignal()),
       );
       assert.ok(failed.state !== "gone");
-      assertState(failed, ["not_sent"], there);
+      assertState(failed, ["not_sent"], server);
     });
   });
 
-  describe("showing that an answer comes", () => {
-    sending("is possible, and its failure nobody's concern", async (there, platform) => {
+  describe("the typing indicator and the menu", () => {
+    sending("works, and ignores failures", async (server, platform) => {
       if (platform.sendTyping === undefined && platform.setMenu === undefined)
         skipRule("the platform shows neither typing nor a menu");
-      const [place] = pickTwoChats(there);
-      await platform.sendTyping?.(place, createPlatformSignal());
+      const [chat] = pickTwoChats(server);
+      await platform.sendTyping?.(chat, createPlatformSignal());
       await platform.setMenu?.([{ name: "new", summary: "Start afresh" }], createPlatformSignal());
-      await there.unreachablePlatform().sendTyping?.(place, createPlatformSignal());
-      assert.deepEqual(await there.listSent(place), []);
+      await server.unreachablePlatform().sendTyping?.(chat, createPlatformSignal());
+      assert.deepEqual(await server.listSent(chat), []);
     });
   });
 }
@@ -317,8 +325,8 @@ function assertState(
 }
 
 async function listSentTexts(
-  there: PlatformServer,
-  place: Parameters<PlatformServer["listSent"]>[0],
+  server: PlatformServer,
+  chat: Parameters<PlatformServer["listSent"]>[0],
 ): Promise<[string, string][]> {
-  return (await there.listSent(place)).map(({ messageId, text }: SentMessage) => [messageId, text]);
+  return (await server.listSent(chat)).map(({ messageId, text }: SentMessage) => [messageId, text]);
 }

@@ -20,10 +20,10 @@ import {
 
 const ONE = { runner: "r1", take: "one" } as const;
 
-/** What people chose for a conversation, and what a turn there is told. */
+/** Settings of conversations, and the data of their turns. */
 export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("what was chosen for a conversation", () => {
-    rule("is nothing at first, and changes one by one", async (scene) => {
+  describe("the settings of a conversation", () => {
+    rule("are empty at first, and change one by one", async (scene) => {
       const { conversation } = await scene.open(ANN);
       assert.deepEqual(conversation.settings, {});
       const change = async (wanted: SettingsChange) =>
@@ -41,7 +41,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual((await scene.open(ANN)).conversation, conversation);
     });
 
-    rule("holds there only, and stays when the conversation starts afresh", async (scene) => {
+    rule("apply to it only, and survive a reset", async (scene) => {
       const { open, talk } = scene;
       await talk(ANN, "hello", "hi");
       const { conversation } = await open(ANN);
@@ -52,7 +52,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual(fresh.conversation.settings, { busy: "collect" });
     });
 
-    rule("moves no clock", async (scene) => {
+    rule("do not count as activity when they change", async (scene) => {
       const { conversation } = await scene.open(ANN);
       const chosen = throwIfRefused(
         await changeSettings(scene, EVERYONE, conversation.number, { busy: "queue" }, T0 + HOUR),
@@ -60,7 +60,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       assert.equal(chosen.activeAt, conversation.activeAt);
     });
 
-    rule("is chosen by whoever speaks there and may see its session", async (scene) => {
+    rule("can be changed by people in the chat who may see its session", async (scene) => {
       const { open, talk, store } = scene;
       const ann = { person: (await talk(ANN, "hello", "hi")).owner };
       const bob = { person: (await talk(BOB, "hello", "hi")).owner };
@@ -84,8 +84,8 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
     });
   });
 
-  describe("a turn is told", () => {
-    rule("what was chosen for its conversation, by which way it begins", async (scene) => {
+  describe("a turn contains", () => {
+    rule("the settings of its conversation, for every way to start it", async (scene) => {
       const { begin, take, finish, claim, store } = scene;
       const first = await begin(ANN, "one");
       assert.deepEqual(first.settings, {});
@@ -105,7 +105,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual((await begin(ANN, "four")).settings, { model: "m2" });
     });
 
-    rule("of a fresh start until the model and the person have been told", async (scene) => {
+    rule("a reset, until the model and the person were notified", async (scene) => {
       const { talk, take, begin, finish, claim, store } = scene;
       const old = await talk(ANN, "hello", "hi");
       const late = { reset: { idleBefore: T0 + 1 }, now: T0 + HOUR };
@@ -133,8 +133,8 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
     });
   });
 
-  describe("a message that must wait", () => {
-    rule("is told the turn behind which it waits", async ({ begin, take, finish }) => {
+  describe("a pending message", () => {
+    rule("gets the number of the turn that it waits for", async ({ begin, take, finish }) => {
       const turn = await begin(ANN, "one");
       assert.equal((await take(ANN, "two", { claim: ONE })).running, turn.number);
       await finish(turn, "1");
@@ -145,8 +145,8 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
     });
   });
 
-  describe("work that nobody sees to", () => {
-    rule("names the place where it is to be answered next", async (scene) => {
+  describe("claimable work", () => {
+    rule("contains the platform of its next answer", async (scene) => {
       const { open, take, begin, claim, finish, store, get } = scene;
       const signal = { ...ANN, platform: "signal" };
       const turn = await begin(ANN, "one", { person: "p_ann" });
@@ -167,7 +167,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       await store.runners.retire({ runner: "r1" });
       assert.deepEqual(await work(), on("telegram"), "the turn that runs");
       await finish(requireValue(await claim(turn.session, "r2")), "1");
-      assert.deepEqual(await work(), on("signal"), "the oldest that waits");
+      assert.deepEqual(await work(), on("signal"), "the oldest pending message");
       await finish(requireValue(await claim(turn.session, "r2")), "2");
       assert.deepEqual(await work(), on("telegram"));
     });

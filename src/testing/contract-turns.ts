@@ -23,10 +23,10 @@ import {
 const ONE = { runner: "r1", take: "one" } as const;
 const ALL = { runner: "r1", take: "all" } as const;
 
-/** Messages come in once, in order, and run one turn at a time. */
+/** Messages are accepted once, in order, and run one turn at a time. */
 export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
   describe("accepting a message", () => {
-    rule("takes a message once, however often it arrives", async (scene) => {
+    rule("stores a message once, even if it arrives several times", async (scene) => {
       const { accept, take, store } = scene;
       const first = await take(ANN, "hello", { messageId: "7" });
       const again = await accept(ANN, "hello", { messageId: "7", now: T0 + HOUR });
@@ -49,7 +49,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     });
 
     rule(
-      "takes it once when two gateways see it in the same moment",
+      "stores it once when two gateways receive it concurrently",
       async ({ accept, store, shows, beat }) => {
         await beat("r1");
         const both = await Promise.all(
@@ -62,24 +62,21 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("does not take the same number in another chat or platform for a duplicate", async ({ accept }) => {
+    rule("does not treat the same id in another chat or platform as a duplicate", async ({ accept }) => {
       for (const source of [ANN, BOB, { ...ANN, platform: "signal" }, inGroup("ann")]) {
         assert.equal((await accept(source, "hello", { messageId: "7" })).duplicate, false);
       }
     });
 
-    rule(
-      "gives two profiles of one home the same message once each: each is a bot of its own",
-      async ({ accept }) => {
-        for (const profile of ["main", "second"]) {
-          const message = { messageId: "7", profile };
-          assert.equal((await accept(ANN, "hello", message)).duplicate, false, profile);
-          assert.equal((await accept(ANN, "hello", message)).duplicate, true, profile);
-        }
-      },
-    );
+    rule("stores the same message once for each profile of a home", async ({ accept }) => {
+      for (const profile of ["main", "second"]) {
+        const message = { messageId: "7", profile };
+        assert.equal((await accept(ANN, "hello", message)).duplicate, false, profile);
+        assert.equal((await accept(ANN, "hello", message)).duplicate, true, profile);
+      }
+    });
 
-    rule("stores the platform's cursor in the same step, also for a duplicate", async (scene) => {
+    rule("stores the platform's cursor in the same commit, also for a duplicate", async (scene) => {
       const { accept } = scene;
       const at = (value: string) => ({ cursor: { name: "telegram", value } });
       assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), undefined);
@@ -91,7 +88,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await scene.store.inbox.getCursor({ name: "discord" }), undefined);
     });
 
-    rule("takes several messages in their order in one step; the first begins the turn", async (scene) => {
+    rule("stores several messages in order in one commit; the first starts the turn", async (scene) => {
       await scene.beat("r1");
       const many = (words: readonly string[], claim = ONE) =>
         scene.store.inbox.acceptMany({
@@ -116,7 +113,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await scene.shows(next.session), ["1", "hi", "2", "3"]);
     });
 
-    rule("takes none of several messages when one of them cannot be stored", async (scene) => {
+    rule("stores none of several messages if one of them cannot be stored", async (scene) => {
       const message = (messageId: string) => ({ ...scene.routing(ANN), messageId, message: user("hello") });
       const broken = { messages: [message("1"), message(""), message("2")] };
       await assertRejects(scene.store.inbox.acceptMany(broken), "invalid_input");
@@ -127,13 +124,13 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await scene.accept(ANN, "hello", { messageId: "1" })).duplicate, false);
     });
 
-    rule("moves a cursor where nothing is to be stored", async (scene) => {
+    rule("moves a cursor without a message", async (scene) => {
       await scene.store.inbox.moveCursor({ cursor: { name: "telegram", value: "7" }, now: T0 });
       await scene.reopen();
       assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "7");
     });
 
-    rule("begins the turn at once when the session is free", async ({ beat, take, shows, get }) => {
+    rule("starts the turn at once if the session is free", async ({ beat, take, shows, get }) => {
       await beat("r1");
       const taken = await take(ANN, "hello", { claim: { ...ONE, deadline: T0 + HOUR } });
       const turn = requireValue(taken.turn);
@@ -150,7 +147,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     });
 
     rule(
-      "lets a message wait without entering the session until its turn",
+      "keeps a pending message out of the session until its turn",
       async ({ take, shows, claim, store }) => {
         const { session } = await take(ANN, "hello", { now: T0 + 5 });
         assert.deepEqual(await shows(session.id), []);
@@ -161,12 +158,12 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
         const [message] = requireValue(
           await store.messages.readHistory({ asker: EVERYONE, session: session.id }),
         );
-        assert.equal(message?.at, T0 + 5, "it was said when it came");
+        assert.equal(message?.at, T0 + 5, "it has the time of its arrival");
         assert.deepEqual(turn.inputs, [1]);
       },
     );
 
-    rule("refuses bytes that are named but not given, at once", async ({ accept, store }) => {
+    rule("refuses a message whose bytes are missing", async ({ accept, store }) => {
       const message = user("see", {
         parts: [{ type: "image", blob: "ab".repeat(32), mimeType: "image/png", size: 3 }],
       });
@@ -180,27 +177,24 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
   });
 
   describe("one turn per session at a time", () => {
-    rule(
-      "lets what comes meanwhile wait, in order, and takes it up when the turn is finished",
-      async (scene) => {
-        const { begin, take, finish, shows } = scene;
-        const turn = await begin(ANN, "one");
-        for (const words of ["two", "three"]) {
-          assert.equal((await take(ANN, words, { claim: ONE })).turn, undefined);
-        }
-        assert.deepEqual(await shows(turn.session), ["one"]);
-        const second = requireValue((await finish(turn, "first answer", { next: ONE })).next);
-        assert.deepEqual(await shows(turn.session), ["one", "first answer", "two"]);
-        assert.deepEqual(second.inputs, [3]);
-        assert.ok(second.fence > turn.fence);
-        const third = requireValue((await finish(second, "second answer", { next: ONE })).next);
-        assert.deepEqual(await shows(turn.session), ["one", "first answer", "two", "second answer", "three"]);
-        assert.equal((await finish(third, "third answer", { next: ONE })).next, undefined);
-      },
-    );
+    rule("queues messages in order, and claims them when the turn ends", async (scene) => {
+      const { begin, take, finish, shows } = scene;
+      const turn = await begin(ANN, "one");
+      for (const words of ["two", "three"]) {
+        assert.equal((await take(ANN, words, { claim: ONE })).turn, undefined);
+      }
+      assert.deepEqual(await shows(turn.session), ["one"]);
+      const second = requireValue((await finish(turn, "first answer", { next: ONE })).next);
+      assert.deepEqual(await shows(turn.session), ["one", "first answer", "two"]);
+      assert.deepEqual(second.inputs, [3]);
+      assert.ok(second.fence > turn.fence);
+      const third = requireValue((await finish(second, "second answer", { next: ONE })).next);
+      assert.deepEqual(await shows(turn.session), ["one", "first answer", "two", "second answer", "three"]);
+      assert.equal((await finish(third, "third answer", { next: ONE })).next, undefined);
+    });
 
     rule(
-      "can take all that waits in the conversation into one turn",
+      "can take all pending messages of a conversation into one turn",
       async ({ begin, take, finish, shows }) => {
         const turn = await begin(ANN, "one");
         for (const words of ["two", "three", "four"]) await take(ANN, words, { claim: ONE });
@@ -210,7 +204,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("answers the last of those it took, where that one came from", async ({ begin, take, finish }) => {
+    rule("answers in the chat of the last message that it took", async ({ begin, take, finish }) => {
       const turn = await begin(inGroup("ann"), "one", { scope: SCOPE_SHARED });
       await take(inGroup("ann"), "two", { scope: SCOPE_SHARED });
       await take(inGroup("bob"), "three", { scope: SCOPE_SHARED });
@@ -244,7 +238,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     );
 
     rule(
-      "keeps the order when the session is free but something waits",
+      "keeps the order if the session is free but messages are pending",
       async ({ take, beat, claim, shows }) => {
         await take(ANN, "one");
         await beat("r1");
@@ -255,12 +249,12 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("leaves the next message to whoever claims it, when finishing takes up none", async (scene) => {
+    rule("leaves the next message to a later claim, if the finish claims none", async (scene) => {
       const { begin, take, finish, claim, store } = scene;
       const turn = await begin(ANN, "one");
       await take(ANN, "two", { claim: ONE });
       assert.equal((await finish(turn, "answer")).next, undefined);
-      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [], "whoever took it sees to it");
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [], "its runner is responsible for it");
       await store.runners.retire({ runner: ONE.runner });
       assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
         { session: turn.session, platform: "telegram" },
@@ -269,14 +263,14 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await claim(turn.session, "r3"), undefined);
     });
 
-    rule("gives nothing to claim where nothing waits", async ({ claim, talk, store }) => {
+    rule("returns no turn if nothing is pending", async ({ claim, talk, store }) => {
       const { id } = await talk(ANN, "hello", "hi");
       assert.equal(await claim(id), undefined);
       assert.equal(await claim("nobody"), undefined);
       assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
     });
 
-    rule("gives the turn to one of many who claim it at once", async ({ take, beat, store }) => {
+    rule("gives the turn to one of several concurrent claims", async ({ take, beat, store }) => {
       const { session } = await take(ANN, "hello");
       const runners = ["r1", "r2", "r3", "r4", "r5"];
       for (const id of runners) await beat(id);
@@ -286,7 +280,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(turns.filter((turn) => turn !== undefined).length, 1);
     });
 
-    rule("sends waiting input to the session that the conversation points to by then", async (scene) => {
+    rule("adds pending input to the session that is current when its turn starts", async (scene) => {
       const { take, claim, shows, store } = scene;
       const { session, conversation } = await take(ANN, "hello");
       const newSession = { id: "next", kind: "chat" as const };
@@ -300,7 +294,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(session.id), []);
     });
 
-    rule("answers where the message came from, wherever the conversation points meanwhile", async (scene) => {
+    rule("answers in the chat of the message, even if the conversation switches meanwhile", async (scene) => {
       const { begin, finish, store, get, claim } = scene;
       const turn = await begin(ANN, "hello");
       const asker = { person: (await get(turn.session)).owner };
@@ -317,7 +311,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await scene.shows("next"), []);
     });
 
-    rule("cancels what waits in a conversation, gives it back and never runs it", async (scene) => {
+    rule("cancels and returns the pending messages of a conversation, and never runs them", async (scene) => {
       const { begin, take, finish, accept, store } = scene;
       const turn = await begin(ANN, "one");
       await take(ANN, "two", { messageId: "7" });
@@ -332,9 +326,9 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     });
   });
 
-  describe("a turn that is written by its holder only", () => {
+  describe("writes of a turn", () => {
     rule(
-      "keeps what is said during the turn and at its end, in order",
+      "store the messages during the turn and at its end, in order",
       async ({ begin, finish, store, get }) => {
         const turn = await begin(ANN, "hello");
         const ask = { asker: EVERYONE, session: turn.session, fence: turn.fence };
@@ -363,7 +357,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("refuses every write with an old number, and stores nothing of it", async (scene) => {
+    rule("are refused with an old fence, and store nothing", async (scene) => {
       const { begin, claim, finish } = scene;
       const old = await begin(ANN, "hello");
       await scene.store.runners.retire({ runner: "r1" });
@@ -377,7 +371,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     });
 
     rule(
-      "lets the holder reshape its session while others must wait",
+      "can change the view of its session, while others must wait",
       async ({ begin, tryReshape, shows }) => {
         const turn = await begin(ANN, "hello");
         assertRefused(await tryReshape(turn.session, { kind: "undo" }), "session_busy");
@@ -395,7 +389,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
   });
 }
 
-/** Whoever holds an old number can change nothing. */
+/** A holder of an old fence can change nothing. */
 async function assertFenced({ store }: Scene, { session, number, fence }: Turn): Promise<void> {
   const ask = { asker: EVERYONE, session, fence };
   const messages = [assistant("too late")];

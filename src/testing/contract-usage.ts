@@ -32,7 +32,7 @@ import {
 const QUARTER = 15 * 60_000;
 const FOUR = ["one", "two", "three", "four"];
 
-/** What model requests use is counted once, under its purpose, and every sum agrees. */
+/** Usage is counted once, under its purpose, and all sums agree. */
 export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
   describe("usage", () => {
     rule(
@@ -54,7 +54,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("tells the size of the last prompt only from answers", async (scene) => {
+    rule("sets the size of the last prompt only from answers", async (scene) => {
       const { id, turn } = await startTurn(scene);
       const usage = { inputTokens: 7, lastPromptTokens: 900 };
       await scene.finish(turn, "answer", { usage: { ...usage, lastPromptTokens: 500 } });
@@ -68,7 +68,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await scene.get(id)).usage.lastPromptTokens, 0);
     });
 
-    rule("is stored with the messages of a turn that never ends", async (scene) => {
+    rule("is stored with the messages of a turn that does not end", async (scene) => {
       const { id, turn } = await startTurn(scene);
       const ask = { asker: EVERYONE, session: id, fence: turn.fence };
       const messages = [assistant("I look.")];
@@ -89,7 +89,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await countTokensByPurpose(scene, id), { answer: 35 });
     });
 
-    rule("of asking for a title is counted also where there is a title already", async (scene) => {
+    rule("of a proposed title is counted even if a title exists", async (scene) => {
       const { id } = await scene.create("p_ann", [], { title: "mine" });
       const title = { asker: EVERYONE, session: id, title: "other", numbered: true, ifUntitled: true };
       const asked = { usage: { inputTokens: 3 }, now: T0 };
@@ -98,7 +98,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await countTokensByPurpose(scene, id), { title: 3 });
     });
 
-    rule("is kept apart by time, purpose and model, and added up where all are the same", async (scene) => {
+    rule("is separate by time, purpose and model, and added up if all are equal", async (scene) => {
       const { id } = await scene.create("p_ann");
       const use = (purpose: UsagePurpose, model: string, now: number) =>
         recordUsage(scene, id, purpose, { inputTokens: 1, model, provider: "p" }, now);
@@ -130,7 +130,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       );
     });
 
-    rule("of a person is that of their sessions, and by day it adds up to the same", async (scene) => {
+    rule("of a person is the sum of their sessions, and the sum of their days", async (scene) => {
       const ann = await scene.talk(ANN, "hello", "hi");
       const more = await scene.create(ann.owner, ["hello"]);
       const bob = await scene.talk({ ...BOB, platform: "signal" }, "hello", "hi");
@@ -142,7 +142,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
         { inputTokens: 20, costUsd: 1, costStatus: "estimated" },
         T0 + DAY,
       );
-      // Nothing was said on that day, but a model was asked.
+      // No message on that day, but a model request.
       await recordUsage(
         scene,
         ann.id,
@@ -186,7 +186,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal((await sums(EVERYONE, T0 + 3 * DAY)).usage.totalTokens, 0);
     });
 
-    rule("begins at nothing in a fork, and stays with the session it was forked from", async (scene) => {
+    rule("starts at zero in a fork, and stays with the session it was forked from", async (scene) => {
       const { id } = await scene.create("p_ann", FOUR);
       await recordUsage(scene, id, "answer", { inputTokens: 5 });
       const fork = await scene.fork(id);
@@ -200,23 +200,20 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(usage.inputTokens, 35);
     });
 
-    rule(
-      "goes with a session that is removed, also while a fork shows what was said there",
-      async (scene) => {
-        const { id } = await scene.create("p_ann", FOUR);
-        await recordUsage(scene, id, "answer", { inputTokens: 5 });
-        const fork = await scene.fork(id);
-        await recordUsage(scene, fork.id, "title", { inputTokens: 30 });
-        throwIfRefused(await scene.store.sessions.remove({ asker: EVERYONE, session: id, now: T0 }));
-        const sum = async () =>
-          (await scene.store.sessions.getInsights({ asker: EVERYONE, since: T0 })).usage.inputTokens;
-        assert.equal(await sum(), 30);
-        throwIfRefused(await scene.store.sessions.remove({ asker: EVERYONE, session: fork.id, now: T0 }));
-        assert.equal(await sum(), 0);
-      },
-    );
+    rule("is deleted with its session, even if a fork still shows its messages", async (scene) => {
+      const { id } = await scene.create("p_ann", FOUR);
+      await recordUsage(scene, id, "answer", { inputTokens: 5 });
+      const fork = await scene.fork(id);
+      await recordUsage(scene, fork.id, "title", { inputTokens: 30 });
+      throwIfRefused(await scene.store.sessions.remove({ asker: EVERYONE, session: id, now: T0 }));
+      const sum = async () =>
+        (await scene.store.sessions.getInsights({ asker: EVERYONE, since: T0 })).usage.inputTokens;
+      assert.equal(await sum(), 30);
+      throwIfRefused(await scene.store.sessions.remove({ asker: EVERYONE, session: fork.id, now: T0 }));
+      assert.equal(await sum(), 0);
+    });
 
-    rule("goes with a person who is erased", async (scene) => {
+    rule("is erased with its person", async (scene) => {
       const ann = await scene.talk(ANN, "hello", "hi");
       const bob = await scene.talk(BOB, "hello", "hi");
       await recordUsage(scene, ann.id, "answer", { inputTokens: 5 });
@@ -229,7 +226,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
     });
 
     rule(
-      "of an imported session is its counters, with their parts or as answers of its last day",
+      "of an imported session equals its counters, with its entries or as answers of its last day",
       async (scene) => {
         const used = (purpose: UsagePurpose, at: number, delta: UsageDelta): UsageEntry => ({
           at,
@@ -266,7 +263,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
 
 type Reports = Record<UsagePurpose, UsageDelta[]>;
 
-/** Two answers, a title, a summary and a flush of one session, each through the step that stores it. */
+/** Two answers, a title, a summary and a flush of one session, each stored by its own operation. */
 async function useForEverything(scene: Scene): Promise<{ id: string; reports: Reports }> {
   let count = 0;
   const report = (): UsageDelta => {

@@ -20,10 +20,10 @@ const FOUR = ["q1", "a1", "q2", "a2"];
 const UNDO = { kind: "undo" } as const;
 const REDO = { kind: "redo" } as const;
 
-/** A session shows what its owner wants it to show; what was said stays. */
+/** Views of sessions. Messages are never deleted by a view change. */
 export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("rewriting", () => {
-    rule("shows the new messages and nothing else, and keeps the old ones readable", async (scene) => {
+  describe("a rewrite", () => {
+    rule("shows only the new messages, and keeps the old ones readable", async (scene) => {
       const { id } = await scene.create("p_ann", FOUR);
       const messages = [user("q"), assistant("a", { reasoning: "because" })];
       const reshaped = await scene.reshape(id, { kind: "rewrite", messages });
@@ -49,30 +49,27 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       );
     });
 
-    rule(
-      "takes messages as a history gave them, and numbers them anew",
-      async ({ create, reshape, store }) => {
-        const [from, { id }] = [await create("p_ann", FOUR), await create("p_ann", ["here"])];
-        const old: readonly Message[] = requireValue(
-          await store.messages.readHistory({ asker: EVERYONE, session: from.id }),
-        );
-        await reshape(id, { kind: "rewrite", messages: old.slice(2) });
-        const shown = requireValue(await store.messages.readHistory({ asker: EVERYONE, session: id }));
-        assert.deepEqual(readTexts(shown), ["q2", "a2"]);
-        assert.deepEqual(
-          shown.map(({ session, seq }) => [session, seq]),
-          [
-            [id, 2],
-            [id, 3],
-          ],
-        );
-      },
-    );
+    rule("accepts messages from a history, and gives them new seqs", async ({ create, reshape, store }) => {
+      const [from, { id }] = [await create("p_ann", FOUR), await create("p_ann", ["here"])];
+      const old: readonly Message[] = requireValue(
+        await store.messages.readHistory({ asker: EVERYONE, session: from.id }),
+      );
+      await reshape(id, { kind: "rewrite", messages: old.slice(2) });
+      const shown = requireValue(await store.messages.readHistory({ asker: EVERYONE, session: id }));
+      assert.deepEqual(readTexts(shown), ["q2", "a2"]);
+      assert.deepEqual(
+        shown.map(({ session, seq }) => [session, seq]),
+        [
+          [id, 2],
+          [id, 3],
+        ],
+      );
+    });
   });
 
   describe("undo and redo", () => {
     rule(
-      "takes the last human message and all after it out of view",
+      "removes the last human message and everything after it from the view",
       async ({ create, reshape, shows, store }) => {
         const { id } = await create("p_ann", FOUR);
         const undone = await reshape(id, UNDO);
@@ -89,7 +86,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       },
     );
 
-    rule("goes back and forth as often as one likes", async ({ create, reshape, tryReshape, shows }) => {
+    rule("can be repeated in both directions", async ({ create, reshape, tryReshape, shows }) => {
       const { id } = await create("p_ann", FOUR);
       await reshape(id, UNDO);
       await reshape(id, REDO);
@@ -105,40 +102,34 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
     });
 
-    rule(
-      "has nothing to redo once something new was said",
-      async ({ create, reshape, tryReshape, say, shows }) => {
-        const { id } = await create("p_ann", FOUR);
-        assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
-        await reshape(id, UNDO);
-        await say(id, user("q3"), assistant("a3"));
-        assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
-        assert.deepEqual(await shows(id), ["q1", "a1", "q3", "a3"]);
-        // Undoing that and redoing it does not bring the other course back either.
-        await reshape(id, UNDO);
-        await reshape(id, REDO);
-        assert.deepEqual(await shows(id), ["q1", "a1", "q3", "a3"]);
-        assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
-      },
-    );
+    rule("has nothing to redo after a new message", async ({ create, reshape, tryReshape, say, shows }) => {
+      const { id } = await create("p_ann", FOUR);
+      assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
+      await reshape(id, UNDO);
+      await say(id, user("q3"), assistant("a3"));
+      assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
+      assert.deepEqual(await shows(id), ["q1", "a1", "q3", "a3"]);
+      // Undo and redo of that do not restore the other branch either.
+      await reshape(id, UNDO);
+      await reshape(id, REDO);
+      assert.deepEqual(await shows(id), ["q1", "a1", "q3", "a3"]);
+      assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
+    });
 
-    rule(
-      "works on a session that is older than versions are kept",
-      async ({ create, reshape, shows, store }) => {
-        const { id } = await create("p_ann", FOUR);
-        const later = T0 + KEPT_VERSIONS_MS + DAY;
-        await reshape(id, UNDO, later);
-        await reshape(id, REDO, later);
-        assert.deepEqual(await shows(id), FOUR);
-        const kept = await store.messages.listVersions({ asker: EVERYONE, session: id });
-        assert.deepEqual(
-          kept.map((version) => version.kind),
-          ["redo", "undo", "begin"],
-        );
-      },
-    );
+    rule("works on a session whose versions have expired", async ({ create, reshape, shows, store }) => {
+      const { id } = await create("p_ann", FOUR);
+      const later = T0 + KEPT_VERSIONS_MS + DAY;
+      await reshape(id, UNDO, later);
+      await reshape(id, REDO, later);
+      assert.deepEqual(await shows(id), FOUR);
+      const kept = await store.messages.listVersions({ asker: EVERYONE, session: id });
+      assert.deepEqual(
+        kept.map((version) => version.kind),
+        ["redo", "undo", "begin"],
+      );
+    });
 
-    rule("leaves what a fork shows alone", async ({ create, fork, reshape, shows, say }) => {
+    rule("does not change the view of a fork", async ({ create, fork, reshape, shows, say }) => {
       const { id } = await create("p_ann", FOUR);
       const copy = await fork(id);
       await reshape(copy.id, UNDO);
@@ -156,7 +147,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
     });
   });
 
-  describe("going back", () => {
+  describe("rewinding and restoring", () => {
     rule("to a message shows nothing after it", async ({ create, fork, reshape, tryReshape, shows }) => {
       const { id } = await create("p_ann", FOUR);
       const copy = await fork(id);
@@ -171,7 +162,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(copy.id), FOUR);
     });
 
-    rule("to any kept version shows what that one showed when it was left", async (scene) => {
+    rule("to any kept version shows the messages of that version", async (scene) => {
       const { create, reshape, tryReshape, shows, say } = scene;
       const { id } = await create("p_ann", FOUR);
       await reshape(id, UNDO, T0 + 1);
@@ -208,7 +199,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(id), FOUR);
     });
 
-    rule("forgets versions that were left too long ago", async ({ create, reshape, tryReshape, store }) => {
+    rule("deletes versions that are too old", async ({ create, reshape, tryReshape, store }) => {
       const { id } = await create("p_ann", FOUR);
       const later = T0 + KEPT_VERSIONS_MS + DAY;
       await reshape(id, UNDO, T0);
@@ -224,7 +215,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
   });
 
   describe("compressing", () => {
-    rule("shows the summary and the last messages, and goes on from there", async (scene) => {
+    rule("shows the summary and the last messages, then new ones", async (scene) => {
       const { create, reshape, shows, say } = scene;
       const { id } = await create("p_ann", FOUR);
       const summary = assistant("They asked twice.");
@@ -244,17 +235,20 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(id), FOUR);
     });
 
-    rule("can keep more than there is, or nothing, and be done again", async ({ create, reshape, shows }) => {
-      const { id } = await create("p_ann", FOUR);
-      await reshape(id, { kind: "compress", summary: assistant("s1"), keepLast: 99 });
-      assert.deepEqual(await shows(id), ["s1", ...FOUR]);
-      await reshape(id, { kind: "compress", summary: assistant("s2"), keepLast: 3 });
-      assert.deepEqual(await shows(id), ["s2", "a1", "q2", "a2"]);
-      await reshape(id, { kind: "compress", summary: assistant("s3"), keepLast: 0 });
-      assert.deepEqual(await shows(id), ["s3"]);
-    });
+    rule(
+      "can keep more messages than exist, or none, and can be repeated",
+      async ({ create, reshape, shows }) => {
+        const { id } = await create("p_ann", FOUR);
+        await reshape(id, { kind: "compress", summary: assistant("s1"), keepLast: 99 });
+        assert.deepEqual(await shows(id), ["s1", ...FOUR]);
+        await reshape(id, { kind: "compress", summary: assistant("s2"), keepLast: 3 });
+        assert.deepEqual(await shows(id), ["s2", "a1", "q2", "a2"]);
+        await reshape(id, { kind: "compress", summary: assistant("s3"), keepLast: 0 });
+        assert.deepEqual(await shows(id), ["s3"]);
+      },
+    );
 
-    rule("in place of certain messages keeps what was said while the summary was written", async (scene) => {
+    rule("with `replaces` keeps messages that arrived while the summary was written", async (scene) => {
       const { create, reshape, shows, say, store } = scene;
       const { id } = await create("p_ann", FOUR);
       await say(id, user("meanwhile"));
@@ -262,11 +256,11 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const replaces = { count: 2, last: { session: id, seq: 2 } };
       await reshape(id, { kind: "compress", summary: assistant("s"), replaces, usage });
       assert.deepEqual(await shows(id), ["s", "q2", "a2", "meanwhile"]);
-      const [session] = await store.sessions.find({ asker: EVERYONE, text: id });
+      const session = await store.sessions.getSession({ asker: EVERYONE, session: id });
       assert.deepEqual([session?.usage.inputTokens, session?.usage.lastPromptTokens], [7, 0]);
     });
 
-    rule("in place of what no longer stands there is refused, and changes nothing", async (scene) => {
+    rule("with `replaces` is refused if these messages changed, and changes nothing", async (scene) => {
       const { create, reshape, tryReshape, shows, store } = scene;
       const { id } = await create("p_ann", FOUR);
       const replaces = { count: 3, last: { session: id, seq: 3 } };
@@ -283,11 +277,11 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const elsewhere = await tryReshape(id, { ...late, replaces: { ...replaces, count: 4 } });
       assertRefused(elsewhere, "session_busy");
       assert.deepEqual(await shows(id), ["s", "q2", "a2"]);
-      assert.equal((await store.sessions.find({ asker: EVERYONE, text: id }))[0]?.usage.inputTokens, 0);
+      assert.equal((await store.sessions.getSession({ asker: EVERYONE, session: id }))?.usage.inputTokens, 0);
       assert.equal((await store.messages.listMessages({ asker: EVERYONE, session: id }))?.length, 5);
     });
 
-    rule("refuses a number of messages that is none", async ({ create, tryReshape, shows, store }) => {
+    rule("refuses an invalid number of messages", async ({ create, tryReshape, shows, store }) => {
       const { id } = await create("p_ann", FOUR);
       const summary = assistant("s");
       await assertRejects(tryReshape(id, { kind: "compress", summary, keepLast: -1 }), "invalid_input");
@@ -297,8 +291,8 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
     });
   });
 
-  describe("reshaping", () => {
-    rule("is not for strangers, and not for what is not there", async ({ create, store, shows }) => {
+  describe("a view change", () => {
+    rule("is refused for other people's sessions, and for missing ones", async ({ create, store, shows }) => {
       const { id } = await create("p_ann", FOUR);
       for (const [asker, session] of [
         [{ person: "p_bob" }, id],
@@ -316,14 +310,14 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(id), FOUR);
     });
 
-    rule("of a session that shows nothing yet finds nothing to undo", async ({ create, tryReshape, say }) => {
+    rule("of an empty session finds nothing to undo", async ({ create, tryReshape, say }) => {
       const { id } = await create("p_ann");
       assertRefused(await tryReshape(id, UNDO), "nothing_to_undo");
       await say(id, assistant("Welcome."));
       assertRefused(await tryReshape(id, UNDO), "nothing_to_undo");
     });
 
-    rule("keeps every message when many reshape and speak at once", async ({ create, store, say }) => {
+    rule("keeps every message with concurrent changes and messages", async ({ create, store, say }) => {
       const { id } = await create("p_ann", FOUR);
       const ask = { asker: EVERYONE, session: id, now: T0 };
       const steps = Array.from({ length: 20 }, (_, index) => [

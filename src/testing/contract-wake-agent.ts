@@ -20,10 +20,10 @@ import {
 const LATER = T0 + HOUR;
 const ENDED = user("Process proc_000000000001 has ended.");
 
-/** The end of a process, told to its agent. */
+/** Reports of the end of a process to its agent. */
 export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): void {
-  describe("the end of a process", () => {
-    rule("begins a turn in the session that started it, if that is free", async (scene) => {
+  describe("the wake message of a process", () => {
+    rule("starts a turn in the session that started the process, if that is free", async (scene) => {
       const { session, conversation, process } = await createEndedProcess(scene);
       const woken = await wakeAgent(scene, process);
       assert.equal(woken.state, "woken");
@@ -40,7 +40,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal(found.reported.end, true);
     });
 
-    rule("is nobody's word: it counts as no one's, and keeps no conversation in use", async (scene) => {
+    rule("does not count as a human message, and not as activity", async (scene) => {
       const { session, conversation, process } = await createEndedProcess(scene);
       const before = await scene.get(session);
       const woken = await wakeAgent(scene, process);
@@ -52,7 +52,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
     });
 
     rule(
-      "is not what a person takes back: their own last word is, with all that came after it",
+      "is not the target of an undo: the last human message is, with everything after it",
       async (scene) => {
         const { session, process } = await createEndedProcess(scene);
         const woken = await wakeAgent(scene, process);
@@ -63,7 +63,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       },
     );
 
-    rule("waits behind an answer that is being written, and is taken after it", async (scene) => {
+    rule("is pending while a turn runs, and is claimed after it", async (scene) => {
       const { store } = scene;
       const { session, conversation, process } = await createEndedProcess(scene);
       const running = await scene.begin(ANN, "meanwhile", { now: T0 + 1 });
@@ -84,7 +84,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual(await store.processes.listWatchedProcesses(), []);
     });
 
-    rule("with what somebody says in the same turn keeps the conversation in use", async (scene) => {
+    rule("counts as activity together with a human message in the same turn", async (scene) => {
       const { conversation, process } = await createEndedProcess(scene);
       const running = await scene.begin(ANN, "meanwhile", { now: T0 + 1 });
       await wakeAgent(scene, process);
@@ -96,7 +96,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal((await findConversation(scene, conversation)).activeAt, LATER);
     });
 
-    rule("is told once, whoever tells it", async (scene) => {
+    rule("is stored once, also with concurrent callers", async (scene) => {
       const { session, process } = await createEndedProcess(scene);
       const woken = await Promise.all([1, 2, 3].map(() => wakeAgent(scene, process)));
       assert.deepEqual(woken.map(({ state }) => state).toSorted(), ["told", "told", "woken"]);
@@ -106,7 +106,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal((await scene.shows(session)).filter((line) => line.startsWith("Process")).length, 1);
     });
 
-    rule("is not told to a session that the conversation has left", async (scene) => {
+    rule("is not stored for a session that the conversation has left", async (scene) => {
       const { session, process } = await createEndedProcess(scene);
       await scene.open(ANN, { fresh: true, now: T0 + 1 });
       const before = await scene.shows(session);
@@ -116,21 +116,24 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal(found.reported.end, false);
     });
 
-    rule("is not told where the conversation has expired: the next word begins anew", async (scene) => {
-      const { conversation, process } = await createEndedProcess(scene);
-      const reset = { idleBefore: LATER };
-      const done = await scene.store.conversations.expireConversation({ conversation, reset, now: LATER });
-      assert.equal(done.expired, true);
-      assert.deepEqual(await wakeAgent(scene, process), { state: "elsewhere" });
-    });
+    rule(
+      "is not stored after the conversation has expired: the next message starts a new session",
+      async (scene) => {
+        const { conversation, process } = await createEndedProcess(scene);
+        const reset = { idleBefore: LATER };
+        const done = await scene.store.conversations.expireConversation({ conversation, reset, now: LATER });
+        assert.equal(done.expired, true);
+        assert.deepEqual(await wakeAgent(scene, process), { state: "elsewhere" });
+      },
+    );
 
-    rule("resets nothing, however long nobody has spoken", async (scene) => {
+    rule("causes no reset, after any idle time", async (scene) => {
       const { session, process } = await createEndedProcess(scene);
       const woken = await wakeAgent(scene, process, T0 + 1000 * HOUR);
       assert.equal(woken.state === "woken" && woken.turn?.session, session);
     });
 
-    rule("that waits is cancelled with what else waits there", async (scene) => {
+    rule("is cancelled with the other pending messages", async (scene) => {
       const { store } = scene;
       const { session, conversation, process } = await createEndedProcess(scene);
       const running = await scene.begin(ANN, "meanwhile");
@@ -146,7 +149,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual(await wakeAgent(scene, process), { state: "told" });
     });
 
-    rule("is taken up again when its runner falls, and still keeps nothing in use", async (scene) => {
+    rule("is retried when its runner crashes, and still does not count as activity", async (scene) => {
       const { session, conversation, process } = await createEndedProcess(scene);
       const woken = await wakeAgent(scene, process);
       assert.ok(woken.state === "woken");
@@ -156,7 +159,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       assert.equal((await findConversation(scene, conversation)).activeAt, T0);
     });
 
-    rule("is not told before it has come", async (scene) => {
+    rule("is not stored before the process has ended", async (scene) => {
       const { process } = await createProcess(scene);
       await assertRejects(wakeAgent(scene, process), "invalid_input");
       const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id: process }));
@@ -191,7 +194,7 @@ async function createProcess(scene: Scene, target: Source = ANN) {
   return { session, conversation, process: id };
 }
 
-/** A process that a session has started, and that has ended since. */
+/** A process of a session that has ended. */
 async function createEndedProcess(scene: Scene) {
   const begun = await createProcess(scene);
   throwIfRefused(await scene.store.processes.endProcess({ id: begun.process, exit: { code: 0 }, now: T0 }));

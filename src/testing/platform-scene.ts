@@ -5,45 +5,45 @@ import type { Inbound, Outbound, Platform, Receiver } from "../ports/platform.ts
 import type { TestApi } from "./scene.ts";
 import { createTestBody } from "./skip-rule.ts";
 
-/** How the suite gets platforms of the kind under test, and a hand on the other side. */
+/** Provides the platforms under test and control over their server. */
 export interface PlatformHarness {
-  /** A server of its own, or one that has forgotten everything, each time. */
+  /** Opens a new server, or one without data. */
   open(): Promise<PlatformServer>;
   /** Called after each test. */
   destroy(): Promise<void>;
-  /** How long a test may take before what has not come counts as missing. Default ten seconds. */
+  /** The time limit of a test. Default ten seconds. */
   readonly timeoutMs?: number;
 }
 
-/** The server and the people behind it. What is optional is what not every platform has; its rules are then skipped. */
+/** The server and its users. Without an optional method, the rules that need it are skipped. */
 export interface PlatformServer {
-  /** A new connection as the same account, as after a restart. */
+  /** A new connection with the same account, as after a restart. */
   platform(): Platform;
-  /** One with credentials that the server does not accept. */
+  /** A platform with credentials that the server rejects. */
   unauthorizedPlatform(): Platform;
-  /** One whose server nobody can reach. */
+  /** A platform whose server is unreachable. */
   unreachablePlatform(): Platform;
-  /** What may stand in no error and no reason: tokens, and addresses that hold one. */
+  /** Texts that no error and no reason may contain: tokens, and URLs with a token. */
   readonly secrets: readonly string[];
   /**
-   * Where people speak, as the platform must tell it: at least two chats, in the first of which it may be answered. Every
-   * kind that the platform knows: a direct chat, a group, a thread.
+   * The chats, as the platform must report them: at least two, and all kinds that the platform supports (direct chat, group,
+   * thread). The account can send to the first one.
    */
   readonly chats: readonly Source[];
-  /** The person of this place says it there. Resolves, when it waits to be received, with the platform's id of it. */
-  say(place: Source, words: string): Promise<string>;
-  editMessage?(place: Source, messageId: string, words: string): Promise<void>;
-  /** The person deletes it, and the platform is told of that. */
-  deleteMessage?(place: Source, messageId: string): Promise<void>;
-  /** The message is no longer there, where nobody tells the platform of that. */
-  removeSilently?(place: Source, messageId: string): Promise<void>;
-  /** Presses the button that stands for this line. */
-  press?(place: Source, messageId: string, line: string): Promise<void>;
-  /** What was last said in this place is brought a second time. */
-  redeliver?(place: Source): Promise<void>;
-  /** What the account under test has sent there, in order, as a person reads it now. */
-  listSent(place: Source): Promise<readonly SentMessage[]>;
-  /** What the server does with the next message that is sent or edited. Which of them it can do is in `troubles`. */
+  /** The person of this chat sends a message. Resolves with its id when the server has it. */
+  say(chat: Source, text: string): Promise<string>;
+  editMessage?(chat: Source, messageId: string, text: string): Promise<void>;
+  /** The person deletes the message, and the server reports that to the platform. */
+  deleteMessage?(chat: Source, messageId: string): Promise<void>;
+  /** Deletes the message without a report to the platform. */
+  removeSilently?(chat: Source, messageId: string): Promise<void>;
+  /** Presses the button with this line. */
+  press?(chat: Source, messageId: string, line: string): Promise<void>;
+  /** Delivers the last message of this chat a second time. */
+  redeliver?(chat: Source): Promise<void>;
+  /** The messages that the account under test sent to the chat, in order, in their current form. */
+  listSent(chat: Source): Promise<readonly SentMessage[]>;
+  /** Sets the fault of the next message that is sent or edited. One of `supportedFaults`. */
   injectFault(kind: ServerFault): Promise<void>;
   readonly supportedFaults: readonly ServerFault["kind"][];
 }
@@ -52,104 +52,104 @@ export interface SentMessage {
   readonly messageId: string;
   readonly text: string;
   readonly replyTo?: string;
-  /** The bytes of the files that came with it, as base64. */
+  /** The bytes of its files, as base64. */
   readonly files?: readonly string[];
 }
 
 export type ServerFault =
-  /** It does not want it, and would not later. */
+  /** Rejects the message permanently. */
   | { readonly kind: "refuse" }
-  /** It asks to wait. */
+  /** Rejects the message and asks to wait. */
   | { readonly kind: "wait"; readonly ms: number }
-  /** It has a problem of its own and takes nothing. */
+  /** Is down: rejects every message. */
   | { readonly kind: "fail" }
-  /** It answers this one message with an error that may pass; others would go. */
+  /** Answers this message with a temporary error. Other messages succeed. */
   | { readonly kind: "error" }
-  /** It takes the message, and the connection breaks before it has said so. */
+  /** Accepts the message, and the connection breaks before the answer. */
   | { readonly kind: "cut" }
-  /** It takes the message, and says nothing for as long as the connection lasts. */
+  /** Accepts the message and never answers. */
   | { readonly kind: "silence" };
 
-/** What a receiver was given, and by which of its methods. */
+/** A call of a receiver. */
 export type ReceivedEvent =
   | ({ readonly kind: "message" } & Inbound)
   | ({ readonly kind: "edited" } & Parameters<Receiver["receiveEdit"]>[0])
   | ({ readonly kind: "deleted" } & Parameters<Receiver["receiveDeletion"]>[0])
   | ({ readonly kind: "pressed" } & Parameters<Receiver["receivePress"]>[0]);
 
-/** A running platform and the receiver that listens to it. */
+/** A running platform with its receiver. */
 export interface PlatformListener {
-  /** What has arrived, in order, stored or not. */
+  /** All received events in order, stored or not. */
   readonly events: readonly ReceivedEvent[];
-  /** Waits for so many. */
+  /** Waits for this many events. */
   until(count: number): Promise<readonly ReceivedEvent[]>;
   readonly connected: Promise<void>;
-  /** How `run` ended; it never rejects. */
+  /** The result of `run`. Never rejects. */
   readonly ended: Promise<{ readonly error?: unknown }>;
-  /** Aborts, and waits until it has ended. */
+  /** Aborts, and waits for the end of `run`. */
   stop(): Promise<{ readonly error?: unknown }>;
 }
 
-/** What stays when a process falls: cursors that were stored. */
+/** The stored cursors. They survive a crash. */
 export type CursorValues = Map<string, string>;
 
-/** What is to be stopped at the end of a test, however it ends. */
+/** Listeners to stop at the end of a test. */
 const runningListeners = new WeakMap<object, (() => Promise<unknown>)[]>();
 
-/** Runs a platform. `store` says when something is stored: what it returns is waited for. */
+/** Runs a platform. An event counts as stored when the promise of `store` resolves. */
 export function startListener(
-  there: object,
+  server: object,
   platform: Platform,
   cursors: CursorValues,
-  store: (heard: ReceivedEvent) => Promise<void> | void = () => {},
+  store: (event: ReceivedEvent) => Promise<void> | void = () => {},
 ): PlatformListener {
-  const heard: ReceivedEvent[] = [];
-  const looks = new Set<() => void>();
-  const leaving = new AbortController();
+  const events: ReceivedEvent[] = [];
+  const checks = new Set<() => void>();
+  const stopping = new AbortController();
   let connect = (): void => {};
   const connected = new Promise<void>((resolve) => {
     connect = resolve;
   });
-  async function take(one: ReceivedEvent): Promise<void> {
-    heard.push(one);
-    for (const look of [...looks]) look();
-    await store(one);
-    if (one.cursor !== undefined) cursors.set(one.cursor.name, one.cursor.value);
+  async function receive(event: ReceivedEvent): Promise<void> {
+    events.push(event);
+    for (const check of [...checks]) check();
+    await store(event);
+    if (event.cursor !== undefined) cursors.set(event.cursor.name, event.cursor.value);
   }
   const receiver: Receiver = {
     canSpeak: async () => true,
-    receiveMessage: (inbound) => take({ kind: "message", ...inbound }),
-    receiveEdit: (inbound) => take({ kind: "edited", ...inbound }),
-    receiveDeletion: (withdrawn) => take({ kind: "deleted", ...withdrawn }),
-    receivePress: (press) => take({ kind: "pressed", ...press }),
+    receiveMessage: (inbound) => receive({ kind: "message", ...inbound }),
+    receiveEdit: (inbound) => receive({ kind: "edited", ...inbound }),
+    receiveDeletion: (deletion) => receive({ kind: "deleted", ...deletion }),
+    receivePress: (press) => receive({ kind: "pressed", ...press }),
     markConnected: () => connect(),
     getCursor: async (name) => cursors.get(name),
   };
-  const ended = platform.run(receiver, leaving.signal).then(
+  const ended = platform.run(receiver, stopping.signal).then(
     (): { error?: unknown } => ({}),
     (error: unknown) => ({ error }),
   );
   const stop = (): typeof ended => {
-    leaving.abort();
+    stopping.abort();
     return ended;
   };
-  runningListeners.set(there, [...(runningListeners.get(there) ?? []), stop]);
+  runningListeners.set(server, [...(runningListeners.get(server) ?? []), stop]);
   return {
-    events: heard,
+    events,
     connected,
     ended,
     until(count) {
       return new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (heard.length < count) return;
-          looks.delete(look);
-          resolve(heard.slice(0, count));
+        const check = (): void => {
+          if (events.length < count) return;
+          checks.delete(check);
+          resolve(events.slice(0, count));
         };
-        looks.add(look);
-        look();
+        checks.add(check);
+        check();
         void ended.then(({ error }) => {
-          if (heard.length < count)
-            reject(new Error(`run ended after ${heard.length} of ${count}`, { cause: error }));
+          if (events.length < count)
+            reject(new Error(`run ended after ${events.length} of ${count} events`, { cause: error }));
         });
       });
     },
@@ -159,46 +159,50 @@ export function startListener(
 
 let nonces = 0;
 
-/** A message to a place; every one has a nonce of its own. */
-export function createOutbound(target: Source, words: string, more: Partial<Outbound> = {}): Outbound {
+/** A message to a chat, with a unique nonce. */
+export function createOutbound(target: Source, text: string, more: Partial<Outbound> = {}): Outbound {
   nonces += 1;
   return {
     target,
-    parts: [textPart(words)],
+    parts: [textPart(text)],
     nonce: `nonce-${nonces}`,
     blob: () => Promise.resolve(undefined),
     ...more,
   };
 }
 
-/** Never aborts. */
+/** A signal that never aborts. */
 export function createPlatformSignal(): AbortSignal {
   return new AbortController().signal;
 }
 
-export function assertSecretFree(said: unknown, secrets: readonly string[]): void {
-  const words: string[] = [];
-  for (let error = said; error !== undefined && error !== null; error = (error as { cause?: unknown }).cause)
-    words.push(
+export function assertSecretFree(failure: unknown, secrets: readonly string[]): void {
+  const texts: string[] = [];
+  for (
+    let error = failure;
+    error !== undefined && error !== null;
+    error = (error as { cause?: unknown }).cause
+  )
+    texts.push(
       error instanceof Error
         ? `${error.message} ${error.stack} ${JSON.stringify(error)}`
         : JSON.stringify(error),
     );
   for (const secret of secrets)
-    assert.ok(!words.join("\n").includes(secret), "a secret stands in what is told of a failure");
+    assert.ok(!texts.join("\n").includes(secret), "the failure contains a secret");
 }
 
-/** One promise of the port and the proof of it, at a server of its own. */
-export type PlatformRule = (promise: string, proof: (there: PlatformServer) => Promise<void>) => void;
+/** One rule of the port and its test, on a separate server. */
+export type PlatformRule = (promise: string, proof: (server: PlatformServer) => Promise<void>) => void;
 
 export function createPlatformRule({ it }: TestApi, harness: PlatformHarness): PlatformRule {
   return (promise, proof) => {
     const run = async (): Promise<void> => {
-      const there = await harness.open();
+      const server = await harness.open();
       try {
-        await failAfter(harness.timeoutMs ?? 10_000, proof(there));
+        await failAfter(harness.timeoutMs ?? 10_000, proof(server));
       } finally {
-        for (const stop of runningListeners.get(there) ?? []) void stop();
+        for (const stop of runningListeners.get(server) ?? []) void stop();
         await harness.destroy();
       }
     };
@@ -209,13 +213,13 @@ export function createPlatformRule({ it }: TestApi, harness: PlatformHarness): P
 async function failAfter<T>(ms: number, proof: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const error = new Error(`something that had to come did not come within ${ms} ms`);
+    const error = new Error(`the test did not finish within ${ms} ms`);
     timer = setTimeout(reject, ms, error);
   });
   try {
     return await Promise.race([proof, late]);
   } finally {
     clearTimeout(timer);
-    proof.catch(() => {}); // it may still fail, and was judged already
+    proof.catch(() => {}); // a failure after the time limit is ignored
   }
 }

@@ -13,32 +13,32 @@ import type { ViewChange, ViewChangeResult } from "../core/view-change.ts";
 import type { Store } from "../ports/store.ts";
 import { createTestBody, type TestBody } from "./skip-rule.ts";
 
-/** What a test runner gives: Vitest's, Jest's and Node's own all fit. */
+/** The functions of a test runner. Those of Vitest, Jest and Node fit. */
 export interface TestApi {
   describe(name: string, body: () => void): unknown;
-  /** A body is given the runner's context of the test, if it has one: it skips the test, with a reason. */
+  /** The runner passes its test context to the body, if it has one. The body uses it to skip the test with a reason. */
   it(name: string, body: TestBody): unknown;
 }
 
-/** How the suite gets stores of the kind under test. */
+/** Provides the stores under test. */
 export interface StoreHarness {
-  /** A fresh, empty store each time. */
+  /** Opens a new, empty store. */
   open(): Promise<Store>;
   /** Closes the store and opens the same data again. */
   reopen(store: Store): Promise<Store>;
-  /** Called after each test: closes whatever is still open and clears its data away. */
+  /** Called after each test. Closes open stores and deletes their data. */
   destroy(): Promise<void>;
-  /** Resolves when the store has done what it does in quiet moments, such as indexing; where there is such a thing. */
+  /** Resolves when the background work of the store, such as indexing, is done. Only for stores that have such work. */
   waitUntilIdle?(store: Store): Promise<void>;
-  /** A runner of this very machine whose process is gone, where the store can tell. */
+  /** A runner of this machine whose process has ended. Only for stores that can detect it. */
   deadRunner?(): Runner;
-  /** A runner of this machine whose process exists and is not the one that runs the suite, where the store can tell. */
+  /** A runner of this machine whose process exists, but not the process of the suite. Only for stores that can detect it. */
   silentRunner?(): Runner;
-  /** The process that runs the suite as a runner, where the store can tell. */
+  /** The process of the suite as a runner. Only for stores that can detect it. */
   ownRunner?(): Runner;
 }
 
-/** One promise of the port and the proof of it, on a store of its own. */
+/** One rule of the port and its test, on a separate store. */
 export type StoreRule = (promise: string, proof: (scene: Scene) => Promise<void>) => void;
 
 export function createStoreRule({ it }: TestApi, harness: StoreHarness): StoreRule {
@@ -54,7 +54,7 @@ export function createStoreRule({ it }: TestApi, harness: StoreHarness): StoreRu
   };
 }
 
-/** Instants are fixed: nothing here reads a clock. */
+/** All times are fixed: the suite reads no clock. */
 export const T0: number = Date.UTC(2026, 2, 15, 9, 24, 37);
 export const MINUTE: number = 60_000;
 export const HOUR: number = 60 * MINUTE;
@@ -83,18 +83,18 @@ export function inGroup(user: string, more: Partial<Source> = {}): Source {
   };
 }
 
-/** The name of the chat in which `inGroup` speaks. */
+/** The name of the chat of `inGroup`. */
 export const GROUP = "chat:telegram:-100";
 
-export function user(words: string, more: Partial<NewMessage> = {}): NewMessage {
-  return { role: "user", parts: [textPart(words)], ...more };
+export function user(text: string, more: Partial<NewMessage> = {}): NewMessage {
+  return { role: "user", parts: [textPart(text)], ...more };
 }
 
-export function assistant(words: string, more: Partial<NewMessage> = {}): NewMessage {
-  return { role: "assistant", parts: [textPart(words)], ...more };
+export function assistant(text: string, more: Partial<NewMessage> = {}): NewMessage {
+  return { role: "assistant", parts: [textPart(text)], ...more };
 }
 
-/** A runner on another machine: alive for half a minute after each heartbeat. */
+/** A runner on another machine. It counts as alive for half a minute after each heartbeat. */
 export function createRemoteRunner(id: string): Runner {
   return { id, host: "elsewhere", boot: "boot", pid: 1, started: "1" };
 }
@@ -124,37 +124,37 @@ export function readTexts(messages: readonly Message[] | undefined): string[] {
 
 type NewlyAccepted = Extract<Accepted, { readonly tooMany?: undefined; readonly session: Session }>;
 
-/** A store, and short words for what people and programs do with it. `now` is T0 unless given. */
+/** A store, and short methods for common actions. `now` defaults to `T0`. */
 export interface Scene {
   readonly store: Store;
   readonly deadRunner: Runner | undefined;
   readonly silentRunner: Runner | undefined;
   readonly ownRunner: Runner | undefined;
-  /** The same data, closed and opened again. */
+  /** Closes the store and opens the same data again. */
   reopen(): Promise<void>;
-  /** Until the store has done what it does in quiet moments. */
+  /** Waits until the background work of the store is done. */
   waitUntilIdle(): Promise<void>;
   newId(): string;
-  /** What every message of this source is accepted with. */
+  /** The routing of a message of this source. */
   routing(source: Source): Omit<Open, "fresh">;
   open(source: Source, more?: Partial<Open>): Promise<Opened>;
   accept(source: Source, words: string, more?: Partial<Accept>): Promise<Accepted>;
-  /** An accepted message that was not a duplicate. */
+  /** Accepts a message and asserts that it is not a duplicate. */
   take(source: Source, words: string, more?: Partial<Accept>): Promise<NewlyAccepted>;
-  /** The message begins a turn at once, by the runner r1. */
+  /** Accepts a message that starts a turn at once, for the runner `r1`. */
   begin(source: Source, words: string, more?: Partial<Accept>): Promise<Turn>;
   beat(runner: string, now?: number): Promise<void>;
   claim(session: string, runner?: string, now?: number): Promise<Turn | undefined>;
   finish(turn: Turn, words: string, more?: Partial<Finish>): Promise<Finished>;
-  /** A whole turn: the message, then the answer. */
+  /** Runs a complete turn: the message, then the answer. */
   talk(source: Source, words: string, answer: string, more?: Partial<Accept>): Promise<Session>;
-  /** A session of its own that belongs to `owner`, in which these lines were said by turns. */
+  /** Creates a session of `owner` with these lines, alternately from the user and the assistant. */
   create(owner: string, lines?: readonly string[], more?: Partial<NewSession>): Promise<Session>;
   say(session: string, ...messages: readonly NewMessage[]): Promise<readonly number[]>;
   fork(session: string, more?: { readonly keep?: number; readonly title?: string }): Promise<Session>;
   reshape(session: string, change: SceneViewChange, now?: number): Promise<ViewChangeResult>;
   tryReshape(session: string, change: SceneViewChange, now?: number): Promise<ViewChangeResult | Refused>;
-  /** What the session shows, in words. */
+  /** The texts of the messages that the session shows. */
   shows(session: string): Promise<string[]>;
   get(session: string): Promise<Session>;
 }
@@ -246,9 +246,9 @@ function createScene(first: Store, harness: StoreHarness): Scene {
     tryReshape: (session, change, now = T0) => store.messages.changeView({ ...change, ...ask(session), now }),
     shows: async (session) => readTexts(await store.messages.readHistory(ask(session))),
     async get(session) {
-      const found = await store.sessions.find({ asker: EVERYONE, text: session });
-      assert.equal(found.length, 1, `there is no session ${session}`);
-      return requireValue(found[0]);
+      const found = await store.sessions.getSession({ asker: EVERYONE, session });
+      assert.ok(found !== undefined, `there is no session ${session}`);
+      return found;
     },
   };
   return scene;

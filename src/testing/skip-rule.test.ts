@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTestBody, requirePart, skipRule } from "./skip-rule.ts";
 
-describe("a rule that a driver cannot keep", () => {
+describe("a rule that needs a missing optional part", () => {
   const body = createTestBody(
     "keeps buttons",
     async () => void requirePart(undefined, "the platform has no buttons"),
   );
 
-  it("is skipped with the reason by the runner's context, be that an object or a function", async () => {
+  it("is skipped with the reason by the runner's context, an object or a function", async () => {
     const reasons: string[] = [];
     const skip = (reason: string): void => void reasons.push(reason);
     await body({ skip });
@@ -15,7 +15,7 @@ describe("a rule that a driver cannot keep", () => {
     expect(reasons).toEqual(["the platform has no buttons", "the platform has no buttons"]);
   });
 
-  it("is a warning with the reason where the runner gives no context", async () => {
+  it("is a warning with the reason if the runner passes no context", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     onTestFinished(() => warn.mockRestore());
     await body();
@@ -25,7 +25,7 @@ describe("a rule that a driver cannot keep", () => {
     );
   });
 
-  it("names no parameter, because Jest would then wait for its callback", () => {
+  it("declares no parameter, because Jest would then wait for its callback", () => {
     expect(body).toHaveLength(0);
   });
 });

@@ -1,12 +1,12 @@
-/** Thrown by a proof that needs what the driver under test does not have. */
+/** Thrown by a test that needs an optional part of the harness. */
 class RuleSkipped extends Error {}
 
-/** Ends the proof: the rule counts as skipped, and the runner prints the reason. */
+/** Ends the test: the rule counts as skipped, and the runner prints the reason. */
 export function skipRule(reason: string): never {
   throw new RuleSkipped(reason);
 }
 
-/** The optional part of a harness; without it, the rule is skipped. */
+/** Returns an optional part of a harness, or skips the rule. */
 export function requirePart<Part>(part: Part | undefined, reason: string): Part {
   return part ?? skipRule(reason);
 }
@@ -14,8 +14,8 @@ export function requirePart<Part>(part: Part | undefined, reason: string): Part 
 export type TestBody = (...context: readonly unknown[]) => Promise<void>;
 
 /**
- * A test of the rule. Vitest and Node give the test a context that can skip it. Jest gives none, and would give a callback
- * to a body with a parameter of its own; there the reason is a warning.
+ * Builds the body of a test. Vitest and Node pass a context that can skip the test. Jest passes none (and would pass a
+ * callback to a body with a declared parameter); there the reason is printed as a warning.
  */
 export function createTestBody(rule: string, proof: () => Promise<void>): TestBody {
   return async (...[test]) => {
@@ -30,7 +30,7 @@ export function createTestBody(rule: string, proof: () => Promise<void>): TestBo
 }
 
 function canSkip(test: unknown): test is { skip(reason: string): void } {
-  // Vitest's context is a function, for those who call it as they would call Jest's callback.
+  // Vitest's context is a function, for compatibility with Jest's callback.
   const isContext = typeof test === "function" || (typeof test === "object" && test !== null);
   return isContext && "skip" in test && typeof test.skip === "function";
 }

@@ -35,7 +35,7 @@ import { defineViewRules } from "./contract-views.ts";
 import { defineWakeAgentRules } from "./contract-wake-agent.ts";
 import { createStoreRule, type StoreHarness, type TestApi } from "./scene.ts";
 
-/** Every rule of the store port, as tests. A store is finished when they pass. */
+/** Defines a test for every rule of the store port. A store is complete when they pass. */
 export function storeContract(api: TestApi, harness: StoreHarness): void {
   const rule = createStoreRule(api, harness);
   defineRoutingRules(api, rule);

@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { twoFolders } from "../../test/support/hands.ts";
+import { twoFolders } from "../../test/support/tool-context.ts";
 import { type FileAccess, resolveAllowedPath, toDisplayPath } from "./allowed-path.ts";
 
 function reaching(cwd: string, more: Partial<FileAccess> = {}): FileAccess {
@@ -13,7 +13,7 @@ const refusal = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) });
 
 describe("a path that a model names", () => {
-  it("is meant from the folder where work is done, or in full, there or not there yet", async () => {
+  it("is relative to the working directory or absolute, and may not exist yet", async () => {
     const { inside } = twoFolders();
     writeFileSync(join(inside, "a.txt"), "");
     for (const [given, real] of [
@@ -29,32 +29,32 @@ describe("a path that a model names", () => {
       });
   });
 
-  it("is told from that folder where it lies in it, else in full", () => {
+  it("is displayed relative to the working directory if it is inside, otherwise absolute", () => {
     expect(toDisplayPath("/work/a/b.txt", { cwd: "/work/a" })).toBe("b.txt");
     expect(toDisplayPath("/work/b.txt", { cwd: "/work/a" })).toBe("/work/b.txt");
     expect(toDisplayPath("/work/a", { cwd: "/work/a" })).toBe("/work/a");
   });
 
   it.each([
-    ["", "invalid_input", /missing/],
-    ["  ", "invalid_input", /missing/],
+    ["", "invalid_input", /empty/],
+    ["  ", "invalid_input", /empty/],
     ["a\0b", "invalid_input", /NUL/],
-    ["~/notes", "invalid_input", /must not begin with ~: write it in full, or from /],
+    ["~/notes", "invalid_input", /must not start with ~: use an absolute path, or one relative to /],
     ["~root/.ssh/id", "invalid_input", /~/],
-    ["half \uD800", "invalid_input", /no name/],
-    ["x".repeat(5000), "invalid_input", /no name/],
-    ["../outside/secret", "not_allowed", /not in a folder that may be touched\. These may be: /],
-    ["..", "not_allowed", /not in a folder/],
-    ["../insider", "not_allowed", /not in a folder/],
-    ["/etc/passwd", "not_allowed", /not in a folder/],
-    ["/", "not_allowed", /not in a folder/],
-  ] as const)("is refused with a sentence if it is %j", async (given, code, message) => {
+    ["half \uD800", "invalid_input", /not a valid file name/],
+    ["x".repeat(5000), "invalid_input", /not a valid file name/],
+    ["../outside/secret", "not_allowed", /not in an allowed folder\. Allowed: /],
+    ["..", "not_allowed", /not in an allowed folder/],
+    ["../insider", "not_allowed", /not in an allowed folder/],
+    ["/etc/passwd", "not_allowed", /not in an allowed folder/],
+    ["/", "not_allowed", /not in an allowed folder/],
+  ] as const)("is refused with an error text if it is %j", async (given, code, message) => {
     const { root, inside } = twoFolders();
     mkdirSync(join(root, "insider"));
     await expect(resolveAllowedPath(given, reaching(inside))).rejects.toThrow(refusal(code, message));
   });
 
-  it("is refused when it leads out through a link, and says no more of what is there than of what is not", async () => {
+  it("is refused when a link leads outside, with the same error for existing and missing files", async () => {
     const { inside, outside } = twoFolders();
     writeFileSync(join(outside, "there"), "");
     symlinkSync(outside, join(inside, "out"));
@@ -65,10 +65,10 @@ describe("a path that a model names", () => {
     const answers = await Promise.all(
       ["out", "out/there", "out/not", "out/not/deep", "file", "twice"].map(said),
     );
-    expect(new Set(answers)).toEqual(new Set([expect.stringMatching(/^"X" is not in a folder/)]));
+    expect(new Set(answers)).toEqual(new Set([expect.stringMatching(/^"X" is not in an allowed folder/)]));
   });
 
-  it("may lead through links that stay inside, and through one to another allowed folder", async () => {
+  it("may contain links that stay in allowed folders", async () => {
     const { inside, outside } = twoFolders();
     symlinkSync("real", join(inside, "link"));
     mkdirSync(join(inside, "real"));
@@ -78,27 +78,27 @@ describe("a path that a model names", () => {
     expect((await resolveAllowedPath("out/a", both)).realPath).toBe(join(outside, "a"));
   });
 
-  it("is refused when it is a link that leads nowhere, or in a circle", async () => {
+  it("is refused when it is a dangling or circular link", async () => {
     const { inside, outside } = twoFolders();
     symlinkSync(join(outside, "later"), join(inside, "lost"));
     symlinkSync("circle", join(inside, "circle"));
     for (const given of ["lost", "circle"])
       await expect(resolveAllowedPath(given, reaching(inside))).rejects.toThrow(
-        refusal("not_allowed", /leads nowhere/),
+        refusal("not_allowed", /without a target/),
       );
   });
 
-  it("is not inside where work is done unless that folder is an allowed one", async () => {
+  it("is not allowed in the working directory unless that folder is allowed", async () => {
     const { inside, outside } = twoFolders();
     await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [outside] }))).rejects.toThrow(
-      refusal("not_allowed", /not in a folder/),
+      refusal("not_allowed", /not in an allowed folder/),
     );
     await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [] }))).rejects.toThrow(
-      refusal("not_allowed", /None may be touched/),
+      refusal("not_allowed", /No folder is allowed/),
     );
   });
 
-  it("never reaches Postrider's own folder, however it is called and whatever is allowed in it", async () => {
+  it("never reaches Postrider's own folder, by any name and with any allowed folder in it", async () => {
     const { root, inside } = twoFolders();
     const home = join(inside, ".postrider");
     mkdirSync(join(home, "workspace"), { recursive: true });
@@ -119,17 +119,17 @@ describe("a path that a model names", () => {
       "innocent/workspace/../config.yaml",
     ])
       await expect(resolveAllowedPath(join("inside", given), reach), given).rejects.toThrow(
-        refusal("not_allowed", /not in a folder/),
+        refusal("not_allowed", /not in an allowed folder/),
       );
     expect(await resolveAllowedPath("inside/plan.md", reach)).toEqual({ realPath: join(inside, "plan.md") });
     // To name the folder itself among the allowed ones does not open it.
     await expect(
       resolveAllowedPath(join(home, "keys"), { ...reach, allowedFolders: [home] }),
-    ).rejects.toThrow(refusal("not_allowed", /not in a folder/));
+    ).rejects.toThrow(refusal("not_allowed", /not in an allowed folder/));
   });
 
   it.skipIf(process.platform !== "linux")(
-    "never reaches the machine itself, also where everything is allowed",
+    "never reaches /proc, /sys and /dev, even if everything is allowed",
     async () => {
       const { inside } = twoFolders();
       symlinkSync("/proc/self/environ", join(inside, "env"));
@@ -143,13 +143,13 @@ describe("a path that a model names", () => {
         "/proc/self/fd/0",
       ])
         await expect(resolveAllowedPath(given, all), given).rejects.toThrow(
-          refusal("not_allowed", /not in a folder/),
+          refusal("not_allowed", /not in an allowed folder/),
         );
       expect((await resolveAllowedPath("/etc/hostname", all)).realPath).toBe(realpathSync("/etc/hostname"));
     },
   );
 
-  it("never becomes one outside, whatever it is made of", async () => {
+  it("never resolves to a path outside, for any text", async () => {
     const { root, inside, outside } = twoFolders();
     mkdirSync(join(inside, "a", "b"), { recursive: true });
     writeFileSync(join(inside, "a", "file"), "");

@@ -3,10 +3,10 @@ import { basename, dirname, join } from "node:path";
 import type { CommandContext } from "./command-analysis/command-context.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-/** So many folders above one that is not there are tried. */
-const MOST_LEVELS = 32;
+/** The number of parent folders that are tried for a missing one. */
+const MAX_LEVELS = 32;
 
-/** Where a command of this turn runs, and which folders it must not reach without being asked about. */
+/** The working directory of a command, and the folders that need an approval. */
 export function buildCommandContext(
   {
     deniedFolders,
@@ -30,14 +30,14 @@ function addRealPaths(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.flatMap((path) => [path, resolveRealPath(path) ?? path]))];
 }
 
-/** Links followed as far as there is something; the rest as it is written. */
+/** Follows links as far as the path exists, and appends the rest. */
 function resolveRealPath(path: string): string | undefined {
   let rest = "";
-  for (let above = path, level = 0; level < MOST_LEVELS; level += 1) {
+  for (let above = path, level = 0; level < MAX_LEVELS; level += 1) {
     try {
       return join(realpathSync.native(above), rest);
     } catch {
-      // Whatever the reason: nothing is known but where it would be.
+      // For any error the path counts as missing.
       if (dirname(above) === above) return undefined;
       rest = join(basename(above), rest);
       above = dirname(above);

@@ -5,12 +5,12 @@ import { parseQuery } from "../core/search-query.ts";
 import { buildSnippet } from "../core/snippet.ts";
 import type { Store } from "../ports/store.ts";
 
-/** How many messages stand before and after the one that was found. */
+/** The number of messages before and after a hit. */
 const CONTEXT_MESSAGES = 3;
-/** What is found in a message, and how much of the others is worth reading. */
-const LONGEST_HIT = 1500;
-const LONGEST_OTHER = 800;
-const LONGEST_OUTPUT = 500;
+/** The maximum length of a hit and of the messages around it. */
+const MAX_HIT_LENGTH = 1500;
+const MAX_OTHER_LENGTH = 800;
+const MAX_OUTPUT_LENGTH = 500;
 
 export interface ExcerptOptions {
   readonly store: Store;
@@ -19,7 +19,7 @@ export interface ExcerptOptions {
   mask(text: string): string;
 }
 
-/** What was said around what was found in one session, in order, up to a length; nothing is there twice. */
+/** Builds an excerpt of the messages around the hits of a session, in order, without duplicates, up to a length. */
 export async function buildExcerpt(
   hits: readonly Hit[],
   { store, asker, query, mask }: ExcerptOptions,
@@ -45,7 +45,7 @@ export async function buildExcerpt(
   return [...shown.values()].map((lines) => lines.join("\n")).join("\n...\n");
 }
 
-/** The messages around a hit that are still to be seen: of its own session, or of what a fork shows of another's. */
+/** The visible messages around a hit: of its own session, or those that a fork shows of its origin. */
 async function readSurroundingMessages(
   store: Store,
   asker: Asker,
@@ -74,34 +74,35 @@ async function readSurroundingMessages(
   return [];
 }
 
-/** A hit does not say in whose run it was said, and two may have the same seq: what was found in them tells them apart. */
+/** A fork and its origin may both have the seq of a hit; the snippet tells them apart. */
 function createHitTest({ seq, at, snippet: found }: Hit, query: string): (message: Message) => boolean {
-  const asked = parseQuery(query);
+  const request = parseQuery(query);
   return (message) =>
-    message.seq === seq && message.at === at && buildSnippet(getText(message), asked) === found;
+    message.seq === seq && message.at === at && buildSnippet(getText(message), request) === found;
 }
 
 function formatMessage(message: Message, query: string | undefined, mask: (text: string) => string): string {
   const { role, toolName, toolCalls = [] } = message;
-  const said = mask(getText(message)).trim();
+  const content = mask(getText(message)).trim();
   const calls = toolCalls.length === 0 ? "" : ` [called: ${toolCalls.map(({ name }) => name).join(", ")}]`;
   const name = role === "tool" && toolName !== undefined ? `TOOL:${toolName}` : role.toUpperCase();
-  return `[${name}]: ${shortenMessage(said, role, query)}${calls}`;
+  return `[${name}]: ${shortenMessage(content, role, query)}${calls}`;
 }
 
-function shortenMessage(said: string, role: Message["role"], query: string | undefined): string {
-  if (query !== undefined && said.length > LONGEST_HIT)
-    return buildSnippet(said, parseQuery(query), { words: LONGEST_HIT, chars: LONGEST_HIT });
-  if (role === "tool" && said.length > LONGEST_OUTPUT) return keepBothEnds(said, LONGEST_OUTPUT / 2);
-  const most = query === undefined ? LONGEST_OTHER : LONGEST_HIT;
-  return said.length <= most ? said : `${dropHalfPairs(said.slice(0, most))}...`;
+function shortenMessage(content: string, role: Message["role"], query: string | undefined): string {
+  if (query !== undefined && content.length > MAX_HIT_LENGTH)
+    return buildSnippet(content, parseQuery(query), { words: MAX_HIT_LENGTH, chars: MAX_HIT_LENGTH });
+  if (role === "tool" && content.length > MAX_OUTPUT_LENGTH)
+    return keepBothEnds(content, MAX_OUTPUT_LENGTH / 2);
+  const most = query === undefined ? MAX_OTHER_LENGTH : MAX_HIT_LENGTH;
+  return content.length <= most ? content : `${dropHalfPairs(content.slice(0, most))}...`;
 }
 
-function keepBothEnds(said: string, length: number): string {
-  return `${dropHalfPairs(said.slice(0, length))}\n[...]\n${dropHalfPairs(said.slice(-length))}`;
+function keepBothEnds(content: string, length: number): string {
+  return `${dropHalfPairs(content.slice(0, length))}\n[...]\n${dropHalfPairs(content.slice(-length))}`;
 }
 
-/** No half of a pair at either end. */
+/** Removes half of a surrogate pair at either end. */
 function dropHalfPairs(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]/, "").replace(/[\uD800-\uDBFF]$/, "");
 }

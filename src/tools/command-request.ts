@@ -6,66 +6,72 @@ import { readNumberArgument, readTextArgument, type ToolArguments } from "./tool
 import type { ToolContext } from "./tool-context.ts";
 import { parseWatchRequest } from "./watch-request.ts";
 
-/** Nobody waits longer for a command, unless settings say so. */
-export const LONGEST_TIMEOUT_S = 600;
-/** The kernel gives a program no longer argument than 128 KiB. */
-const LONGEST_COMMAND = 120_000;
+/** The maximum time-out of a command, unless the settings have a larger one. */
+export const MAX_TIMEOUT_S = 600;
+/** The kernel limits one argument to 128 KiB. */
+const MAX_COMMAND_LENGTH = 120_000;
 const NO_WATCH: Watch = { mode: "off", patterns: [], wakes: false };
 
-/** A command that can be run. */
+/** A checked command. */
 export interface CommandRequest {
   readonly command: string;
   readonly cwd: string;
   readonly background: boolean;
   readonly pty: boolean;
-  /** How long it is waited for. */
+  /** The time-out of a foreground command. */
   readonly timeoutMs: number;
   readonly watch: Watch;
-  /** What was made of it otherwise than asked for, and what will happen by itself. */
+  /** Notes for the model about changed arguments and later notifications. */
   readonly notes: readonly string[];
 }
 
-/** From what the model gave. Throws with a sentence for the model. */
-export async function parseCommandRequest(given: ToolArguments, hands: ToolContext): Promise<CommandRequest> {
-  const background = given.background === true;
-  const [timeoutMs, timeoutNotes] = parseTimeout(given, background, hands);
+/** Parses the arguments of the model. The error text is for the model. */
+export async function parseCommandRequest(
+  args: ToolArguments,
+  context: ToolContext,
+): Promise<CommandRequest> {
+  const background = args.background === true;
+  const [timeoutMs, timeoutNotes] = parseTimeout(args, background, context);
   const { watch, notes } = background
-    ? parseWatchRequest(given, hands.watchMode)
-    : { watch: NO_WATCH, notes: listIgnoredArguments(given) };
+    ? parseWatchRequest(args, context.watchMode)
+    : { watch: NO_WATCH, notes: listIgnoredArguments(args) };
   return {
-    command: readCommand(given),
-    cwd: await requireFolder(resolveFolder(given, hands)),
+    command: readCommand(args),
+    cwd: await requireFolder(resolveFolder(args, context)),
     background,
-    pty: given.pty === true,
+    pty: args.pty === true,
     timeoutMs,
     watch,
     notes: [...timeoutNotes, ...notes],
   };
 }
 
-/** Where it is to run. A shell may leave the folder, so any will do. */
-function resolveFolder(given: ToolArguments, { cwd, environment }: ToolContext): string {
-  const folder = readTextArgument(given, "workdir")?.trim() ?? "";
+/** The folder of the command. Any folder is allowed, because a shell can leave it anyway. */
+function resolveFolder(args: ToolArguments, { cwd, environment }: ToolContext): string {
+  const folder = readTextArgument(args, "workdir")?.trim() ?? "";
   const home = environment.HOME;
   if (home !== undefined && /^~(\/|$)/.test(folder)) return join(home, folder.slice(1));
   return resolve(cwd, folder);
 }
 
-/** The same without links; what is not there is as it was named, and nothing will run in it. */
-export function resolveRealFolder(given: ToolArguments, hands: ToolContext): Promise<string> {
-  const folder = resolveFolder(given, hands);
+/** The folder without links; a missing folder stays as named, and nothing runs in it. */
+export function resolveRealFolder(args: ToolArguments, context: ToolContext): Promise<string> {
+  const folder = resolveFolder(args, context);
   return realpath(folder).catch(() => folder);
 }
 
-function readCommand(given: ToolArguments): string {
-  const command = readTextArgument(given, "command") ?? "";
+function readCommand(args: ToolArguments): string {
+  const command = readTextArgument(args, "command") ?? "";
   if (command.trim() === "") throw new PostriderError("invalid_input", "The command is empty.");
   if (command.includes("\0"))
-    throw new PostriderError("invalid_input", "The command holds a NUL character, which no shell takes.");
-  if (Buffer.byteLength(command) > LONGEST_COMMAND)
+    throw new PostriderError(
+      "invalid_input",
+      "The command contains a NUL character, which no shell accepts.",
+    );
+  if (Buffer.byteLength(command) > MAX_COMMAND_LENGTH)
     throw new PostriderError(
       "too_large",
-      `The command is longer than ${LONGEST_COMMAND} bytes. Write it into a file and run that.`,
+      `The command is longer than ${MAX_COMMAND_LENGTH} bytes. Write it to a file and run the file.`,
     );
   return command;
 }
@@ -73,30 +79,31 @@ function readCommand(given: ToolArguments): string {
 async function requireFolder(folder: string): Promise<string> {
   const found = await stat(folder).catch(() => undefined);
   if (found === undefined)
-    throw new PostriderError("not_found", `There is no folder ${folder}. Nothing was run.`);
+    throw new PostriderError("not_found", `The folder ${folder} does not exist. Nothing was run.`);
   if (!found.isDirectory())
     throw new PostriderError("invalid_input", `${folder} is not a folder. Nothing was run.`);
   return folder;
 }
 
 function parseTimeout(
-  given: ToolArguments,
+  args: ToolArguments,
   background: boolean,
-  { timeoutMs: usual }: ToolContext,
+  { timeoutMs: defaultMs }: ToolContext,
 ): [ms: number, notes: readonly string[]] {
-  const seconds = readNumberArgument(given, "timeout");
-  if (seconds === undefined) return [usual, []];
-  if (background) return [usual, ["timeout is not for background: it runs until it ends or is killed."]];
-  const longest = Math.max(LONGEST_TIMEOUT_S * 1000, usual);
-  const ms = Math.min(longest, Math.max(1, Math.round(seconds * 1000)));
-  const note = `timeout was lowered to ${longest / 1000} seconds, the most there is; use background for what takes longer.`;
-  return [ms, seconds * 1000 > longest ? [note] : []];
+  const seconds = readNumberArgument(args, "timeout");
+  if (seconds === undefined) return [defaultMs, []];
+  if (background)
+    return [defaultMs, ["timeout was ignored: a background command runs until it ends or is killed."]];
+  const maxMs = Math.max(MAX_TIMEOUT_S * 1000, defaultMs);
+  const ms = Math.min(maxMs, Math.max(1, Math.round(seconds * 1000)));
+  const note = `timeout was lowered to ${maxMs / 1000} seconds, the maximum; use background for longer work.`;
+  return [ms, seconds * 1000 > maxMs ? [note] : []];
 }
 
-function listIgnoredArguments(given: ToolArguments): readonly string[] {
+function listIgnoredArguments(args: ToolArguments): readonly string[] {
   const names = ["check_interval", "watch_patterns", "notify", "notify_on_complete"].filter(
-    (name) => given[name] !== undefined && given[name] !== false,
+    (name) => args[name] !== undefined && args[name] !== false,
   );
   if (names.length === 0) return [];
-  return [`${names.join(", ")} did nothing: ${names.length === 1 ? "it is" : "they are"} for background.`];
+  return [`${names.join(", ")} ${names.length === 1 ? "was" : "were"} ignored: only for background.`];
 }

@@ -12,18 +12,18 @@ beforeAll(async () => {
 afterAll(() => room.close());
 
 describe("the tools of a turn", () => {
-  it("are those that were given, once, under their names", async () => {
-    const hands = await room.hands();
-    expect(createTools(TOOL_NAMES, hands).map(({ name }) => name)).toEqual(TOOL_NAMES);
-    expect(createTools(["process", "terminal", "process"], hands).map(({ name }) => name)).toEqual([
+  it("are the named ones, once each", async () => {
+    const context = await room.context();
+    expect(createTools(TOOL_NAMES, context).map(({ name }) => name)).toEqual(TOOL_NAMES);
+    expect(createTools(["process", "terminal", "process"], context).map(({ name }) => name)).toEqual([
       "process",
       "terminal",
     ]);
-    expect(createTools([], hands)).toEqual([]);
+    expect(createTools([], context)).toEqual([]);
   });
 
-  it("give back no secret, whatever it came from", async () => {
-    const [tool] = createTools(["memory"], { ...(await room.hands()), secrets: ["tok-5e1f9c77"] });
+  it("never return a secret", async () => {
+    const [tool] = createTools(["memory"], { ...(await room.context()), secrets: ["tok-5e1f9c77"] });
     const given = { action: "add", text: "The token is tok-5e1f9c77." };
     const output = await tool?.run(given, { id: "1", signal: new AbortController().signal });
     const words = output === undefined ? "" : getText(output);
@@ -41,8 +41,8 @@ describe("the tools of a turn", () => {
     ["process", { action: "poll", session_id: 7 }, undefined],
     ["process", { action: "poll", session_id: {} }, /session_id/],
     ["process", {}, /action/],
-  ] as const)("tell what is wrong with their arguments: %s %j", async (name, given, words) => {
-    const [tool] = createTools([name], await room.hands());
+  ] as const)("report invalid arguments: %s %j", async (name, given, words) => {
+    const [tool] = createTools([name], await room.context());
     if (tool === undefined) throw new Error("there is no tool");
     const wrong = await checkToolArguments(tool, given);
     if (words === undefined) expect(wrong).toBeUndefined();

@@ -11,7 +11,7 @@ import { terminalTool } from "./terminal.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { writeFileTool } from "./write-file.ts";
 
-const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (hands: ToolContext) => Tool>> = {
+const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (context: ToolContext) => Tool>> = {
   terminal: terminalTool,
   process: processTool,
   read_file: readFileTool,
@@ -21,11 +21,11 @@ const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (hands: ToolContext) => Tool>
   memory: memoryTool,
 };
 
-/** The tools of these names for one turn. No secret gets out of any of them. */
-export function createTools(names: readonly ToolName[], hands: ToolContext): readonly Tool[] {
+/** Creates the named tools for one turn. Their output is masked, so that it contains no secret. */
+export function createTools(names: readonly ToolName[], context: ToolContext): readonly Tool[] {
   return maskTools(
-    [...new Set(names)].map((name) => TOOL_CONSTRUCTORS[name](hands)),
-    hands.secrets,
+    [...new Set(names)].map((name) => TOOL_CONSTRUCTORS[name](context)),
+    context.secrets,
   );
 }
 

@@ -1,12 +1,12 @@
-/** A file's bytes as text, or what they are instead. */
+/** The text of a file, or the type of a binary file. */
 export type DecodedText =
   | { readonly text: string; readonly encoding: "UTF-8" | "UTF-16" | "Latin-1" }
   | { readonly binary: string };
 
-/** How far a NUL is looked for: text has none, and what is not text soon has one. */
+/** The number of bytes that are searched for a NUL, which text does not have. */
 const CHECKED_BYTES = 8192;
 
-/** What the first bytes say about what follows. */
+/** File types by their first bytes. */
 const FILE_SIGNATURES: readonly (readonly [begins: string, kind: string])[] = [
   ["89504e47", "a PNG image"],
   ["ffd8ff", "a JPEG image"],
@@ -22,7 +22,7 @@ const FILE_SIGNATURES: readonly (readonly [begins: string, kind: string])[] = [
   ["53514c69746520666f726d6174203300", "an SQLite database"],
 ];
 
-/** `isPart`: the bytes begin or end in the middle of a file, perhaps of a character. */
+/** `isPart`: the bytes start or end inside a file, perhaps inside a character. */
 export function decodeText(
   bytes: Uint8Array,
   { isPart = false }: { readonly isPart?: boolean } = {},
@@ -50,7 +50,7 @@ function detectKind(bytes: Uint8Array): string | undefined {
   return FILE_SIGNATURES.find(([start]) => begins.startsWith(start))?.[1];
 }
 
-/** Without the bytes of characters that were cut in two, at either end. */
+/** Removes the bytes of incomplete characters at either end. */
 function dropHalfCharacters(bytes: Uint8Array): Uint8Array {
   const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
   let from = 0;
@@ -59,6 +59,6 @@ function dropHalfCharacters(bytes: Uint8Array): Uint8Array {
   while (to > bytes.length - 3 && isInside(bytes[to - 1])) to -= 1;
   const lead = bytes[to - 1] ?? 0;
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  // The last character is whole if all bytes that its first one promises are there.
+  // The first byte of the last character tells its length.
   return bytes.subarray(from, bytes.length - to + 1 >= length ? bytes.length : to - 1);
 }

@@ -1,20 +1,22 @@
+import { constants } from "node:os";
 import { textPart } from "../core/message.ts";
 import type { Exit, Process } from "../core/process.ts";
 import type { ToolOutput } from "../ports/tool.ts";
-import { toExitCode, UNKNOWN_EXIT_TEXT } from "./exit-status.ts";
 
-const LONGEST_COMMAND = 200;
+const MAX_COMMAND_LENGTH = 200;
 const DETACHED_NOTE =
-  "Whoever started it is gone: it runs, but what it prints and its exit code cannot be seen any more, and nothing can be written to it.";
+  "It still runs, but the process keeper crashed: its new output and exit code cannot be read, and nothing can be written to it.";
+
+const UNKNOWN_EXIT_NOTE = "It has ended, but nobody saw how: the process that watched it was gone by then.";
 
 export type ProcessFields = Readonly<Record<string, unknown>>;
 
-/** What is known of a process without its output, as the model reads it. */
+/** Describes a process for the model, without its output. */
 export function describeProcess({ id, command, begunAt, status }: Process, now: number): ProcessFields {
   const until = status.state === "ended" ? status.at : now;
   return {
     session_id: id,
-    command: command.length > LONGEST_COMMAND ? `${command.slice(0, LONGEST_COMMAND)}…` : command,
+    command: command.length > MAX_COMMAND_LENGTH ? `${command.slice(0, MAX_COMMAND_LENGTH)}…` : command,
     status: status.state === "ended" ? "exited" : status.state,
     pid: status.state === "running" ? status.pid : null,
     started_at: new Date(begunAt).toISOString(),
@@ -32,6 +34,14 @@ function describeEnd(exit: Exit): ProcessFields {
   return {
     exit_code: toExitCode(exit),
     ...("signal" in exit && { signal: exit.signal }),
-    ...("unknown" in exit && { note: UNKNOWN_EXIT_TEXT }),
+    ...("unknown" in exit && { note: UNKNOWN_EXIT_NOTE }),
   };
+}
+
+/** As Node gives it: a code, or the number of the signal below zero. `null` when it is unknown. */
+function toExitCode(exit: Exit): number | null {
+  if ("code" in exit) return exit.code;
+  if ("unknown" in exit) return null;
+  const number = Object.entries(constants.signals).find(([name]) => name === exit.signal)?.[1];
+  return number === undefined ? null : -number;
 }

@@ -1,22 +1,19 @@
 import { type PatchedText, replaceBetween, type TextReplacement } from "./text-patch.ts";
 
-/** Lines that did not change, around those that did. */
+/** Unchanged lines around a change. */
 const CONTEXT = 3;
-/** More of a change is of no use: whoever made it knows what it holds. */
-const LONGEST_DIFF = 6000;
-const LONGEST_LINE = 300;
+/** The maximum length of a diff, because the model knows its own change. */
+const MAX_DIFF_LENGTH = 6000;
+const MAX_LINE_LENGTH = 300;
 
 interface Hunk {
-  /** Lines of the old text, from 0, without the last. */
+  /** A range of lines of the old text, from 0, end exclusive. */
   readonly from: number;
   readonly to: number;
   readonly places: readonly TextReplacement[];
 }
 
-/**
- * What a patch has changed, as a unified diff without its head; long ones are cut, and say so. What must not be shown is
- * taken out of each line before it is cut.
- */
+/** Formats a patch as a unified diff without header. It cuts long diffs, and masks each line before it cuts. */
 export function formatDiff(
   before: string,
   { replacements }: PatchedText,
@@ -31,10 +28,10 @@ export function formatDiff(
     const { lines: whole, grown } = formatHunk(before, starts, hunk, shift);
     const lines = whole.map((line) => shortenLine(mask(line)));
     const text = lines.join("\n");
-    if (length + text.length > LONGEST_DIFF) {
+    if (length + text.length > MAX_DIFF_LENGTH) {
       const rest = hunks.length - index - 1;
-      const more = rest === 0 ? "" : ` ${rest} more ${rest === 1 ? "place" : "places"} like it.`;
-      return [...shown, truncateLines(lines, LONGEST_DIFF - length), `[The rest is left out.${more}]`].join(
+      const more = rest === 0 ? "" : ` ${rest} more ${rest === 1 ? "change" : "changes"}.`;
+      return [...shown, truncateLines(lines, MAX_DIFF_LENGTH - length), `[The rest is omitted.${more}]`].join(
         "\n",
       );
     }
@@ -45,7 +42,7 @@ export function formatDiff(
   return shown.join("\n");
 }
 
-/** Places whose surroundings touch are shown together. */
+/** Joins changes whose context lines touch. */
 function groupHunks(
   places: readonly TextReplacement[],
   before: string,
@@ -65,7 +62,7 @@ function groupHunks(
   return hunks;
 }
 
-/** Whether the line after it is surely left as it was. */
+/** Whether the next line is certainly unchanged. */
 function hasWholeLines(before: string, { to, becomes }: TextReplacement): boolean {
   return before[to - 1] === "\n" && becomes.endsWith("\n");
 }
@@ -94,7 +91,7 @@ function formatHunk(
   return { lines, grown: now.length - old.length };
 }
 
-/** What is the same at both ends of the old and the new lines did not change. */
+/** Removes equal lines at both ends of a change. */
 function markLines(old: readonly string[], now: readonly string[]): readonly string[] {
   let head = 0;
   while (head < Math.min(old.length, now.length) && old[head] === now[head]) head += 1;
@@ -121,7 +118,7 @@ function findLineStarts(text: string): readonly number[] {
   return starts;
 }
 
-/** The line in which a character stands. */
+/** The line of a character. */
 function findLine(starts: readonly number[], position: number): number {
   let low = 0;
   let high = starts.length - 1;
@@ -140,7 +137,7 @@ function splitLines(text: string): readonly string[] {
 }
 
 function shortenLine(line: string): string {
-  return line.length <= LONGEST_LINE
+  return line.length <= MAX_LINE_LENGTH
     ? line
-    : `${line.slice(0, LONGEST_LINE).replace(/[\uD800-\uDBFF]$/, "")}…`;
+    : `${line.slice(0, MAX_LINE_LENGTH).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

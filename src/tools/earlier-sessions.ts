@@ -5,18 +5,18 @@ import { buildExcerpt } from "./build-excerpt.ts";
 import { createSessionAncestry, type SessionAncestry } from "./session-ancestry.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-/** As many as may be looked at for some that are not all in one session. */
+/** The maximum number of hits to read, to find more than one session. */
 const HITS = 50;
-const MOST_HITS = 250;
-/** What is said of one session, in characters. */
-const LONGEST_EXCERPT = 6000;
-/** In one session, more hits than these tell little more. */
+const MAX_HITS = 250;
+/** The maximum length of the excerpts of one session. */
+const MAX_EXCERPT_LENGTH = 6000;
+/** The maximum number of shown hits of one session. */
 const HITS_SHOWN = 4;
 
-/** The newest, but for the current one and what came of it. */
-export async function listRecentSessions(hands: ToolContext, limit: number): Promise<object> {
-  const { store, asker, session: current } = hands;
-  const lineage = createSessionAncestry(hands);
+/** Lists the newest sessions, without the current one and its forks. */
+export async function listRecentSessions(context: ToolContext, limit: number): Promise<object> {
+  const { store, asker, session: current } = context;
+  const lineage = createSessionAncestry(context);
   const sessions: ListedSession[] = [];
   let cursor: string | undefined;
   do {
@@ -38,26 +38,26 @@ export async function listRecentSessions(hands: ToolContext, limit: number): Pro
     started_at: toIsoTime(session.createdAt),
     last_active: toIsoTime(session.lastAt),
     message_count: session.messageCount,
-    preview: createSecretMask(hands.secrets)(session.preview),
+    preview: createSecretMask(context.secrets)(session.preview),
   }));
   return { success: true, mode: "recent", count: results.length, sessions_searched: results.length, results };
 }
 
-/** Those in which this was said, with what was said around it. */
+/** Finds sessions by text, with excerpts. */
 export async function searchEarlierSessions(
-  hands: ToolContext,
+  context: ToolContext,
   query: string,
   roles: readonly Role[] | undefined,
   limit: number,
 ): Promise<object> {
-  const { store, asker, secrets } = hands;
-  const asked = { asker, text: query, ...(roles !== undefined && { roles }) };
-  const lineage = createSessionAncestry(hands);
-  const hits = [...(await store.messages.searchMessages({ ...asked, limit: HITS }))];
-  let lines = await groupByRoot(hits, hands.session, lineage);
+  const { store, asker, secrets } = context;
+  const filter = { asker, text: query, ...(roles !== undefined && { roles }) };
+  const lineage = createSessionAncestry(context);
+  const hits = [...(await store.messages.searchMessages({ ...filter, limit: HITS }))];
+  let lines = await groupByRoot(hits, context.session, lineage);
   if (lines.length < limit && hits.length === HITS) {
-    hits.push(...(await store.messages.searchMessages({ ...asked, offset: HITS, limit: MOST_HITS - HITS })));
-    lines = await groupByRoot(hits, hands.session, lineage);
+    hits.push(...(await store.messages.searchMessages({ ...filter, offset: HITS, limit: MAX_HITS - HITS })));
+    lines = await groupByRoot(hits, context.session, lineage);
   }
   const excerpting = { store, asker, query, mask: createSecretMask(secrets) };
   const results = await Promise.all(
@@ -67,7 +67,7 @@ export async function searchEarlierSessions(
       title: first.title ?? null,
       source: first.platform ?? null,
       when: toIsoTime(first.at),
-      excerpts: await buildExcerpt([first, ...more].slice(0, HITS_SHOWN), excerpting, LONGEST_EXCERPT),
+      excerpts: await buildExcerpt([first, ...more].slice(0, HITS_SHOWN), excerpting, MAX_EXCERPT_LENGTH),
     })),
   );
   return {
@@ -78,12 +78,12 @@ export async function searchEarlierSessions(
     sessions_searched: lines.length,
     results,
     ...(roles?.every((role) => role === "tool" || role === "note") && {
-      note: "Only what people and you said is searched, not what tools gave back.",
+      note: "The search covers messages of people and of you, not tool results.",
     }),
   };
 }
 
-/** The hits by the session from which all that show them were forked, the best first; none of the current one. */
+/** Groups the hits by the original session of their forks, best first, without the current session. */
 async function groupByRoot(
   hits: readonly Hit[],
   current: string,

@@ -1,32 +1,32 @@
 import { PostriderError } from "../core/errors.ts";
 
-/** What the system said about a file, as a sentence for whoever named it. */
+/** Translates a system error about a file. */
 export function toFileError(error: unknown, shown: string): PostriderError {
   if (error instanceof PostriderError) return error;
   const code = getFileErrorCode(error);
   switch (code) {
     case "ENOENT":
-      return new PostriderError("not_found", `${shown} is not there.`);
+      return new PostriderError("not_found", `${shown} does not exist.`);
     case "ENOTDIR":
-      return new PostriderError("not_found", `${shown} is not there: a part of this path is a file.`);
+      return new PostriderError("not_found", `${shown} does not exist: a part of its path is a file.`);
     case "EISDIR":
       return new PostriderError("invalid_input", `${shown} is a folder.`);
     case "ELOOP":
-      return new PostriderError("not_allowed", `${shown} has become a link while it was opened. Look again.`);
+      return new PostriderError("not_allowed", `${shown} became a link while it was opened. Check it again.`);
     case "EACCES":
     case "EPERM":
-      return new PostriderError("not_allowed", `Postrider's user may not do that with ${shown}.`);
+      return new PostriderError("not_allowed", `Permission denied for ${shown}.`);
     case "ENAMETOOLONG":
-      return new PostriderError("invalid_input", `${shown} is too long for a name.`);
+      return new PostriderError("invalid_input", `${shown} is too long for a file name.`);
     case "ENOSPC":
     case "EDQUOT":
     case "EFBIG":
       return new PostriderError(
         "disk_full",
-        `There is no room on the disk for ${shown}. Nothing was changed; make room and write again.`,
+        `The disk has no space for ${shown}. Nothing was changed. Free some space and try again.`,
       );
     case "EROFS":
-      return new PostriderError("read_only", `${shown} is on a disk that cannot be written to.`);
+      return new PostriderError("read_only", `${shown} is on a read-only file system.`);
     default:
       return new PostriderError("internal", `${shown}: ${error instanceof Error ? error.message : code}`, {
         cause: error,

@@ -1,7 +1,7 @@
 import { buildMemoryPrompt, getProfileMemoryOwner, type MemoryOwner } from "../core/memory.ts";
 import type { Store } from "../ports/store.ts";
 
-/** What the model is told of what it remembers: of whoever it talks with here, and for everyone. */
+/** Loads the memory part of the prompt: of the person or chat, and of the profile. */
 export async function loadMemoryPrompt({
   store,
   owner,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { called, handsIn } from "../../test/support/hands.ts";
 import { comeTo } from "../../test/support/places.ts";
 import { openHome } from "../../test/support/test-home.ts";
+import { buildToolContext, called } from "../../test/support/tool-context.ts";
 import { getProfileMemoryOwner, MAX_MEMORY_CHARS } from "../core/memory.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
@@ -12,59 +12,59 @@ import type { ToolContext } from "./tool-context.ts";
 
 async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
-  const hands = handsIn(home, more);
+  const context = buildToolContext(home, more);
   return {
     home,
-    hands,
-    change: (given: object) => called(memoryTool(hands), given),
-    entries: async (owner: string = hands.owner) => (await home.store.memory.getMemory({ owner })).entries,
+    context,
+    change: (given: object) => called(memoryTool(context), given),
+    entries: async (owner: string = context.owner) => (await home.store.memory.getMemory({ owner })).entries,
   };
 }
 
 const group = "chat:telegram:-5";
 
 describe("memory", () => {
-  it("remembers, replaces and removes, and answers with what is remembered and how full it is", async () => {
+  it("adds, replaces and removes entries, and returns all entries and the used space", async () => {
     const { change, entries } = await room();
     expect(await change({ action: "add", text: "Likes  tea,\nnot coffee" })).toEqual({
-      text: "Remembered. This is remembered now (21 of 4000 characters):\n- Likes tea, not coffee",
+      text: "Remembered. The memory now contains (21 of 4000 characters):\n- Likes tea, not coffee",
       failed: false,
     });
     expect((await change({ action: "add", text: "Lives in Lübeck" })).text).toContain(
       "(36 of 4000 characters)",
     );
     expect((await change({ action: "replace", old: "tea", text: "Likes rooibos" })).text).toBe(
-      "Replaced. This is remembered now (28 of 4000 characters):\n- Likes rooibos\n- Lives in Lübeck",
+      "Replaced. The memory now contains (28 of 4000 characters):\n- Likes rooibos\n- Lives in Lübeck",
     );
     expect((await change({ action: "remove", old: "rooibos" })).text).toMatch(
       /^Removed\. .*\n- Lives in Lübeck$/,
     );
     expect((await change({ action: "remove", old: "Lübeck" })).text).toBe(
-      "Removed. Nothing is remembered now.",
+      "Removed. The memory is empty now.",
     );
     expect(await entries()).toEqual([]);
   });
 
-  it("changes nothing when the same is done again, as after a crash", async () => {
-    const { change, home, hands } = await room();
+  it("changes nothing when a call is repeated, as after a crash", async () => {
+    const { change, home, context } = await room();
     await change({ action: "add", text: "Has a dog" });
     expect(await change({ action: "add", text: "Has a dog" })).toEqual({
-      text: "That is remembered already. This is remembered now (9 of 4000 characters):\n- Has a dog",
+      text: "The entry exists already. The memory now contains (9 of 4000 characters):\n- Has a dog",
       failed: false,
     });
-    expect((await home.store.memory.getMemory({ owner: hands.owner })).version).toBe(1);
+    expect((await home.store.memory.getMemory({ owner: context.owner })).version).toBe(1);
   });
 
   it.each([
-    [/nothing in it to remember/, { action: "add" }],
-    [/nothing in it to remember/, { action: "add", text: " \n" }],
-    [/holds “zebra”/, { action: "replace", old: "zebra", text: "x" }],
-    [/2 entries hold/, { action: "remove", old: "has" }],
-    [/Say in `old` which entry/, { action: "remove" }],
+    [/text to remember is empty/, { action: "add" }],
+    [/text to remember is empty/, { action: "add", text: " \n" }],
+    [/contains “zebra”/, { action: "replace", old: "zebra", text: "x" }],
+    [/2 entries contain/, { action: "remove", old: "has" }],
+    [/`old` is empty/, { action: "remove" }],
     [/must be add, replace or remove/, { action: "forget", old: "dog" }],
     [/must be add, replace or remove/, {}],
-    [/the limit is 4000, and 18 are there/, { action: "add", text: "x".repeat(MAX_MEMORY_CHARS) }],
-  ])("refuses with a sentence (%s), and changes nothing", async (sentence, given) => {
+    [/it has 18 now, and the limit is 4000/, { action: "add", text: "x".repeat(MAX_MEMORY_CHARS) }],
+  ])("refuses with an error text (%s), and changes nothing", async (sentence, given) => {
     const { change, entries } = await room();
     await change({ action: "add", text: "has a dog" });
     await change({ action: "add", text: "has a cat" });
@@ -76,39 +76,39 @@ describe("memory", () => {
     expect(await entries()).toEqual(["has a dog", "has a cat"]);
   });
 
-  it("lets only the owner, and only in a direct chat, change what everyone may know", async () => {
+  it("lets only the owner change the profile memory, and only in a direct chat", async () => {
     const given = { action: "add", target: "profile", text: "The office is closed on Fridays" };
     const owner = await room();
     expect((await owner.change(given)).failed).toBe(false);
     expect(await owner.entries(getProfileMemoryOwner("main"))).toEqual(["The office is closed on Fridays"]);
     expect(await owner.entries()).toEqual([]);
     for (const [more, sentence] of [
-      [{ role: "member", asker: { person: "p_1" }, owner: "p_1" }, "Only the owner of this home changes"],
+      [{ role: "member", asker: { person: "p_1" }, owner: "p_1" }, "Only the owner of this home can change"],
       [{ asker: { person: OWNER, chat: group }, owner: group }, "not changed in a chat with several people"],
     ] as const) {
-      const { change, entries, hands } = await room(more);
+      const { change, entries, context } = await room(more);
       expect(await change(given)).toEqual({ text: expect.stringContaining(sentence), failed: true });
       expect(await entries(getProfileMemoryOwner("main"))).toEqual([]);
       expect(await entries()).toEqual([]);
-      expect(JSON.stringify(memoryTool(hands).input)).toContain("may not be changed here");
+      expect(JSON.stringify(memoryTool(context).input)).toContain("cannot be changed here");
     }
   });
 
-  it("says in a group that it is the group's memory, which all may read", async () => {
-    const { hands, change, entries } = await room({ asker: { person: "p_1", chat: group }, owner: group });
-    expect(JSON.stringify(memoryTool(hands).input)).toContain("the memory of this chat with several people");
+  it("says in a group that everyone can read the group's memory", async () => {
+    const { context, change, entries } = await room({ asker: { person: "p_1", chat: group }, owner: group });
+    expect(JSON.stringify(memoryTool(context).input)).toContain("the memory of this group chat");
     await change({ action: "add", text: "Ada plays the oboe" });
     expect(await entries(group)).toEqual(["Ada plays the oboe"]);
     expect(await entries("p_1")).toEqual([]);
-    expect(memoryTool(hands).effect).toBe("none");
+    expect(memoryTool(context).effect).toBe("none");
   });
 });
 
-describe("what the model is told of what it remembers", () => {
-  it("is nothing while nothing is remembered, then the person's and everyone's", async () => {
-    const { home, hands, change } = await room();
+describe("the memory in the prompt", () => {
+  it("is empty at first, then has the person's and the profile's entries", async () => {
+    const { home, context, change } = await room();
     const { store } = home;
-    const told = () => loadMemoryPrompt({ store, owner: hands.owner, profile: "main" });
+    const told = () => loadMemoryPrompt({ store, owner: context.owner, profile: "main" });
     expect(await told()).toBeUndefined();
     await change({ action: "add", text: "Likes tea" });
     await change({ action: "add", target: "profile", text: "Closed on Fridays" });
@@ -120,7 +120,7 @@ describe("what the model is told of what it remembers", () => {
   });
 });
 
-describe("what is remembered of two people and of their groups", () => {
+describe("the memories of two people and their groups", () => {
   const person = (id: string) => ({ platform: "telegram", userId: id });
   const direct = (id: string): Source => ({ ...person(id), chatType: "dm", chatId: id });
   const inGroup = (id: string, chatId: string): Source => ({ ...person(id), chatType: "group", chatId });
@@ -150,21 +150,21 @@ describe("what is remembered of two people and of their groups", () => {
           for (const [n, { place, act }] of steps.entries()) {
             const source = places[place];
             if (source === undefined) throw new Error("no such place");
-            const { hands, asker, conversation } = await comeTo(home, source);
+            const { context, asker, conversation } = await comeTo(home, source);
             const mine = model.get(nameOf(source)) ?? [];
             model.set(nameOf(source), mine);
             const nonce = `nonce${n}q`;
             const [old = "nothing"] = mine;
             if (act === "new") await home.sessions.reset(asker, conversation);
             else if (act === "profile") {
-              const { failed } = await called(memoryTool(hands), {
+              const { failed } = await called(memoryTool(context), {
                 action: "add",
                 target: "profile",
                 text: nonce,
               });
               expect(failed).toBe(true);
             } else {
-              const { failed } = await called(memoryTool(hands), { action: act, old, text: nonce });
+              const { failed } = await called(memoryTool(context), { action: act, old, text: nonce });
               if (failed) expect(mine).toEqual([]);
               else if (act === "add") mine.push(nonce);
               else if (act === "replace") mine[0] = nonce;
@@ -172,9 +172,9 @@ describe("what is remembered of two people and of their groups", () => {
             }
           }
           for (const source of places) {
-            const { hands } = await comeTo(home, source);
+            const { context } = await comeTo(home, source);
             const told =
-              (await loadMemoryPrompt({ store: home.store, owner: hands.owner, profile: "main" })) ?? "";
+              (await loadMemoryPrompt({ store: home.store, owner: context.owner, profile: "main" })) ?? "";
             expect(told.match(/nonce\d+q/g) ?? [], nameOf(source)).toEqual(model.get(nameOf(source)) ?? []);
           }
         }),

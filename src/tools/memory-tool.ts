@@ -13,15 +13,15 @@ import type { Tool, ToolOutput } from "../ports/tool.ts";
 import { readTextArgument, runToolAction, type ToolArguments, toToolArguments } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-export function memoryTool(hands: ToolContext): Tool {
-  const isGroup = "chat" in hands.asker && hands.asker.chat !== undefined;
-  const mayTellAll = hands.role === "owner" && !isGroup;
+export function memoryTool(context: ToolContext): Tool {
+  const isGroup = "chat" in context.asker && context.asker.chat !== undefined;
+  const mayTellAll = context.role === "owner" && !isGroup;
   return {
     name: "memory",
     description: [
-      "Keeps what should be known in later sessions, such as who somebody is, what they prefer, and what was agreed. What is remembered already stands in what you were told at the beginning.",
-      "Write short facts, one an entry; nothing that holds only today, and no passwords or keys.",
-      "Replace or remove what is no longer true.",
+      "Stores facts for later sessions, such as who a person is, their preferences, and agreements. Your instructions already contain the current entries.",
+      "Write short facts, one per entry. Store nothing that is true only today, and no passwords or keys.",
+      "Replace or remove entries that are no longer true.",
     ].join(" "),
     input: {
       type: "object",
@@ -30,16 +30,18 @@ export function memoryTool(hands: ToolContext): Tool {
         target: {
           type: "string",
           enum: ["person", "profile"],
-          description: `Whose memory, person unless given: ${describePersonMemory(hands)}; profile is known to everyone who talks with you${mayTellAll ? "" : ", and may not be changed here"}.`,
+          description: `The memory, by default person: ${describePersonMemory(context)}; profile is visible to everyone who talks with you${mayTellAll ? "" : ", and cannot be changed here"}.`,
         },
-        text: { type: "string", description: "For add and replace: what to remember." },
-        old: { type: "string", description: "For replace and remove: words of the one entry that is meant." },
+        text: { type: "string", description: "For add and replace: the text to remember." },
+        old: {
+          type: "string",
+          description: "For replace and remove: a part of the text of exactly one entry.",
+        },
       },
       required: ["action"],
       additionalProperties: false,
     },
-    // It changes rows of our own, in one step: after a crash the change is there or not. Done again, an entry that is there
-    // is not added twice, and one that is gone is only not found.
+    // Safe to repeat after a crash: the change is one transaction, an existing entry is not added twice.
     effect: "none",
     run: (value) =>
       runToolAction(async () => {
@@ -47,20 +49,20 @@ export function memoryTool(hands: ToolContext): Tool {
         const change = parseMemoryChange(given);
         const isForAll = readTextArgument(given, "target") === "profile";
         if (isForAll && !mayTellAll) throw createProfileDeniedError(isGroup);
-        const owner = isForAll ? getProfileMemoryOwner(hands.profile) : hands.owner;
-        return { parts: [textPart(await applyMemoryChange(hands, owner, change))] } satisfies ToolOutput;
+        const owner = isForAll ? getProfileMemoryOwner(context.profile) : context.owner;
+        return { parts: [textPart(await applyMemoryChange(context, owner, change))] } satisfies ToolOutput;
       }),
   };
 }
 
-/** Several people may share a session, or each have their own where the others read along. */
+/** In a group, people may share a session, or each has one that the others can read. */
 function describePersonMemory({ asker, owner }: ToolContext): string {
   const chat = "chat" in asker ? asker.chat : undefined;
-  if (chat === undefined) return "person is the memory of the person you talk with";
-  const here = "it is used in this chat only, and everyone here may read it";
+  if (chat === undefined) return "person is the memory of the person that you talk with";
+  const here = "it applies only to this chat, and everyone here can read it";
   return owner === chat
-    ? `person is the memory of this chat with several people: ${here}; write who is meant`
-    : `person is the memory of whoever you talk with, in this chat with several people: ${here}`;
+    ? `person is the memory of this group chat: ${here}; name the person in each entry`
+    : `person is the memory of the person that you talk with in this group chat: ${here}`;
 }
 
 function parseMemoryChange(given: ToolArguments): MemoryChange {
@@ -79,12 +81,12 @@ function parseMemoryChange(given: ToolArguments): MemoryChange {
 
 function createProfileDeniedError(isGroup: boolean): PostriderError {
   const why = isGroup
-    ? "What everyone may know is not changed in a chat with several people; the owner of this home does that in a direct chat."
-    : "Only the owner of this home changes what everyone may know.";
+    ? "The profile memory cannot be changed in a group chat; the owner of this home can change it in a direct chat."
+    : "Only the owner of this home can change the profile memory.";
   return new PostriderError("not_allowed", `${why} Nothing was changed.`);
 }
 
-/** Whatever became of it, the model is told how it stands: it may have been changed elsewhere meanwhile. */
+/** The result always lists the current entries, because they may have changed elsewhere. */
 async function applyMemoryChange(
   { store, clock }: ToolContext,
   owner: MemoryOwner,
@@ -92,7 +94,7 @@ async function applyMemoryChange(
 ): Promise<string> {
   const before = await store.memory.getMemory({ owner });
   const after = throwIfRefused(await store.memory.changeMemory({ owner, change, now: clock.now() }));
-  const did = after.version === before.version ? "That is remembered already." : CHANGE_TEXTS[change.action];
+  const did = after.version === before.version ? "The entry exists already." : CHANGE_TEXTS[change.action];
   return `${did} ${formatMemory(after)}`;
 }
 
@@ -103,7 +105,7 @@ const CHANGE_TEXTS: Readonly<Record<MemoryChange["action"], string>> = {
 };
 
 function formatMemory({ entries }: Memory): string {
-  if (entries.length === 0) return "Nothing is remembered now.";
+  if (entries.length === 0) return "The memory is empty now.";
   const full = `${countMemoryChars(entries)} of ${MAX_MEMORY_CHARS} characters`;
-  return [`This is remembered now (${full}):`, ...entries.map((entry) => `- ${entry}`)].join("\n");
+  return [`The memory now contains (${full}):`, ...entries.map((entry) => `- ${entry}`)].join("\n");
 }

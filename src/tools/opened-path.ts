@@ -5,16 +5,16 @@ import { PostriderError } from "../core/errors.ts";
 import { getFileErrorCode, toFileError } from "./file-error.ts";
 import { type PinnedDirectory, pinDirectory } from "./pinned-directory.ts";
 
-/** What is at a path. Only files and folders are ever opened: a pipe or a device may wait for ever, or act. */
+/** The object at a path. Only files and folders are opened, because opening a pipe or device may block or have effects. */
 export type OpenedPath =
   | { readonly kind: "file"; readonly handle: FileHandle; readonly stats: Stats }
   | { readonly kind: "folder" }
   | { readonly kind: "missing" };
 
-/** No link as the last step, and no waiting for the other end of a pipe that took the file's place. */
+/** Follows no final link, and does not block on a pipe that replaced the file. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Lets something be done with what is at this real path, which is opened for as long as that takes. */
+/** Opens a real path for the duration of the callback. */
 export async function withOpenedPath<T>(
   real: string,
   shown: string,
@@ -41,10 +41,10 @@ async function withOpenedEntry<T>(
   use: (found: OpenedPath) => Promise<T>,
 ): Promise<T> {
   const at = folder.entryPath(name);
-  const seen = await lstat(at).catch(ignoreMissing);
-  if (seen === undefined) return use({ kind: "missing" });
-  if (seen.isDirectory()) return use({ kind: "folder" });
-  if (!seen.isFile()) throw createNotAFileError(shown, seen);
+  const before = await lstat(at).catch(ignoreMissing);
+  if (before === undefined) return use({ kind: "missing" });
+  if (before.isDirectory()) return use({ kind: "folder" });
+  if (!before.isFile()) throw createNotAFileError(shown, before);
   const handle = await open(at, READ_FLAGS);
   try {
     const stats = await handle.stat();
@@ -56,20 +56,20 @@ async function withOpenedEntry<T>(
 }
 
 export interface FolderEntries {
-  /** In order; a folder's name ends in a slash. */
+  /** Sorted names; the name of a folder ends in a slash. */
   readonly names: readonly string[];
-  /** Whether there are more than were looked at. */
+  /** Whether the folder has more entries. */
   readonly isTruncated: boolean;
 }
 
-/** The names in a folder, as many as somebody may want to read. */
-export async function listFolderEntries(real: string, most: number): Promise<FolderEntries> {
+/** Lists the names in a folder, up to a limit. */
+export async function listFolderEntries(real: string, limit: number): Promise<FolderEntries> {
   const folder = await pinDirectory(real);
   try {
     const names: string[] = [];
     let isCut = false;
     for await (const entry of await opendir(folder.entryPath("."))) {
-      isCut = names.length >= most;
+      isCut = names.length >= limit;
       if (isCut) break;
       names.push(entry.isDirectory() ? `${entry.name}/` : entry.name);
     }
@@ -90,7 +90,7 @@ function createNotAFileError(shown: string, stats: Stats): PostriderError {
     : stats.isSocket()
       ? "a socket"
       : stats.isSymbolicLink()
-        ? "a link that was put there just now"
+        ? "a link that was created just now"
         : "a device";
   return new PostriderError("not_allowed", `${shown} is ${is}, not a file.`);
 }

@@ -1,16 +1,16 @@
 import { pluralize } from "../core/pluralize.ts";
 export interface Paging {
-  /** The first line, from 1; less than 0 counts from the end. */
+  /** The first line, from 1; a negative number counts from the end. */
   readonly offset: number;
   readonly limit: number;
 }
 
-/** More of it at once would fill what a model can read. */
-const LONGEST_PAGE = 60_000;
-/** A longer line is counted as several, so that all of it can be read. */
-const LONGEST_LINE = 10_000;
+/** The maximum length of a page, to spare the context window. */
+const MAX_PAGE_LENGTH = 60_000;
+/** A longer line counts as several, so that all of it can be read. */
+const MAX_LINE_LENGTH = 10_000;
 
-/** Some lines of a text, and which of how many they are. */
+/** Returns some lines of a text, and their position. */
 export function paginateText(
   text: string,
   { offset, limit }: Paging,
@@ -18,23 +18,25 @@ export function paginateText(
   const all = splitLines(text);
   const total = all.length;
   const first = Math.max(1, Math.min(total, offset < 0 ? total + Math.ceil(offset) + 1 : Math.floor(offset)));
-  const wanted = all.slice(first - 1, first - 1 + Math.max(1, Math.floor(limit)));
+  const page = all.slice(first - 1, first - 1 + Math.max(1, Math.floor(limit)));
   const lines: string[] = [];
   let length = 0;
-  for (const line of wanted) {
+  for (const line of page) {
     length += line.length + 1;
-    if (length > LONGEST_PAGE && lines.length > 0) break;
+    if (length > MAX_PAGE_LENGTH && lines.length > 0) break;
     lines.push(line);
   }
   const last = first + lines.length - 1;
   const which = `${formatCount(first)} to ${formatCount(last)} of ${pluralize(total, "line")}`;
-  const more = last < total ? [`read on with offset ${last + 1}`] : [];
+  const more = last < total ? [`continue with offset ${last + 1}`] : [];
   const divided =
-    total === countLines(text) ? [] : [`lines over ${formatCount(LONGEST_LINE)} characters count as several`];
+    total === countLines(text)
+      ? []
+      : [`lines over ${formatCount(MAX_LINE_LENGTH)} characters count as several`];
   return { head: [which, ...more, ...divided].join("; "), lines };
 }
 
-/** As editors count them: a last line break begins no further line. */
+/** Counts lines as editors do: a final line break starts no new line. */
 export function countLines(text: string): number {
   if (text === "") return 0;
   let breaks = 0;
@@ -48,11 +50,11 @@ function splitLines(text: string): readonly string[] {
 }
 
 function divideLongLine(line: string): readonly string[] {
-  if (line.length <= LONGEST_LINE) return [line];
+  if (line.length <= MAX_LINE_LENGTH) return [line];
   const pieces: string[] = [];
   for (let from = 0; from < line.length; ) {
-    let to = Math.min(line.length, from + LONGEST_LINE);
-    // No pair is cut in two.
+    let to = Math.min(line.length, from + MAX_LINE_LENGTH);
+    // Never splits a surrogate pair.
     if (to < line.length && /[\uD800-\uDBFF]/.test(line[to - 1] ?? "")) to -= 1;
     pieces.push(line.slice(from, to));
     from = to;

@@ -17,31 +17,35 @@ export interface FilePatch {
   readonly all: boolean;
 }
 
-/** A part of a file is another. Says what has changed. */
-export async function patchFile(wanted: FilePatch, hands: ToolContext, signal: AbortSignal): Promise<string> {
-  const to = await resolveAllowedPath(wanted.path, hands);
-  const shown = toDisplayPath(to.realPath, hands);
+/** Replaces a part of a file and returns the diff. */
+export async function patchFile(
+  patch: FilePatch,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<string> {
+  const to = await resolveAllowedPath(patch.path, context);
+  const shown = toDisplayPath(to.realPath, context);
   const { before, stats } = await readTextFile(to.realPath, shown);
-  const result = applyTextPatch(before, wanted);
-  const mask = createSecretMask(hands.secrets);
-  if ("wrong" in result) throw createPatchError(result.wrong, shown, mask(before), wanted.old);
+  const result = applyTextPatch(before, patch);
+  const mask = createSecretMask(context.secrets);
+  if ("wrong" in result) throw createPatchError(result.wrong, shown, mask(before), patch.old);
   await replaceFile({
     to,
     displayPath: shown,
     bytes: encodeFileText(result.after),
     expected: stats,
-    random: (size) => hands.clock.random(size),
+    random: (size) => context.clock.random(size),
     signal,
   });
   const places = result.replacements.length === 1 ? "" : ` in ${result.replacements.length} places`;
   return `Changed ${shown}${places}:\n${formatDiff(before, result, mask)}`;
 }
 
-/** Only what comes back byte by byte as it was may be written again. */
+/** Reads a file that can be decoded and encoded without loss. */
 async function readTextFile(real: string, shown: string): Promise<{ before: string; stats: Stats }> {
   return withOpenedPath(real, shown, async (found) => {
     if (found.kind === "missing")
-      throw new PostriderError("not_found", `${shown} is not there. To make it, use write_file.`);
+      throw new PostriderError("not_found", `${shown} does not exist. To create it, use write_file.`);
     if (found.kind === "folder") throw new PostriderError("invalid_input", `${shown} is a folder.`);
     const { handle, stats } = found;
     if (stats.size > MAX_WRITTEN_BYTES)
@@ -50,7 +54,7 @@ async function readTextFile(real: string, shown: string): Promise<{ before: stri
     try {
       return { before: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), stats };
     } catch {
-      throw new PostriderError("invalid_input", `${shown} is not text in UTF-8, and was left as it is.`);
+      throw new PostriderError("invalid_input", `${shown} is not UTF-8 text. It was not changed.`);
     }
   });
 }
@@ -62,28 +66,28 @@ function createPatchError(
   old: string,
 ): PostriderError {
   if (wrong === "empty")
-    return new PostriderError("invalid_input", "old is empty. Say which text is to be changed.");
+    return new PostriderError("invalid_input", "old is empty. Pass the text to replace.");
   if (wrong === "same") return new PostriderError("invalid_input", "old and new are the same.");
   if (wrong === "absent")
     return new PostriderError(
       "not_found",
-      `old does not stand in ${shown}.${describeNearestLine(before, old)}`,
+      `old does not occur in ${shown}.${describeNearestLine(before, old)}`,
     );
   const isCounted = wrong.times < MAX_COUNTED_MATCHES;
-  const times = `old stands ${isCounted ? "" : "at least "}${wrong.times} times in ${shown}.`;
+  const times = `old occurs ${isCounted ? "" : "at least "}${wrong.times} times in ${shown}.`;
   return new PostriderError(
     "ambiguous",
-    `${times} Give more of the lines around it, or all to change every one.`,
+    `${times} Include more of the lines around it, or set all to replace every occurrence.`,
   );
 }
 
-/** The line that was probably meant, with those around it. */
+/** Describes the most similar line, with its neighbours. */
 function describeNearestLine(before: string, old: string): string {
-  const wanted = old.split("\n").find((line) => line.trim() !== "");
+  const patch = old.split("\n").find((line) => line.trim() !== "");
   const lines = before.split(/\r?\n/);
-  const [found] = wanted === undefined ? [] : findMostSimilar(lines, wanted, 1);
-  if (found === undefined) return " Nothing in it is like it; read it again.";
+  const [found] = patch === undefined ? [] : findMostSimilar(lines, patch, 1);
+  if (found === undefined) return " No line is similar; read the file again.";
   const at = lines.indexOf(found);
-  const around = lines.slice(Math.max(0, at - 1), at + 2).map((line) => line.slice(0, 300));
-  return ` Most like it is line ${at + 1}, here with its neighbours:\n${around.join("\n")}`;
+  const neighbours = lines.slice(Math.max(0, at - 1), at + 2).map((line) => line.slice(0, 300));
+  return ` The most similar line is ${at + 1}, with its neighbours:\n${neighbours.join("\n")}`;
 }

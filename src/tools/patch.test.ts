@@ -3,8 +3,8 @@ import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { fakeClock, openHome } from "../../test/support/test-home.ts";
+import { buildToolContext, called, twoFolders } from "../../test/support/tool-context.ts";
 import { formatDiff } from "./diff.ts";
 import { patchTool } from "./patch.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -14,7 +14,7 @@ import type { ToolContext } from "./tool-context.ts";
 async function room(content: string | Uint8Array, more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
-  const hands = handsIn(home, { cwd: inside, allowedFolders: [inside], ...more });
+  const context = buildToolContext(home, { cwd: inside, allowedFolders: [inside], ...more });
   const file = join(inside, "a.txt");
   writeFileSync(file, content);
   return {
@@ -22,14 +22,14 @@ async function room(content: string | Uint8Array, more: Partial<ToolContext> = {
     outside,
     file,
     content: () => readFileSync(file, "utf8"),
-    patch: (given: object) => called(patchTool(hands), { path: "a.txt", ...given }),
+    patch: (given: object) => called(patchTool(context), { path: "a.txt", ...given }),
   };
 }
 
 const poem = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
 
 describe("patch", () => {
-  it("changes the one place that is meant, and shows what has changed", async () => {
+  it("changes the one occurrence and shows the diff", async () => {
     const { patch, content, file, inside } = await room(poem);
     chmodSync(file, 0o640);
     expect(await patch({ old: "five\nsix", new: "5\n5.5\nsix" })).toEqual({
@@ -45,13 +45,13 @@ describe("patch", () => {
     expect(readdirSync(inside)).toEqual(["a.txt"]);
   });
 
-  it("refuses a text that stands there several times, also overlapping, unless all are meant", async () => {
+  it("refuses a text that occurs several times, also overlapping, unless all is set", async () => {
     const { patch, content } = await room("aaa\nbb\naaa\n");
     expect(await patch({ old: "aaa", new: "c" })).toEqual({
-      text: "old stands 2 times in a.txt. Give more of the lines around it, or all to change every one.",
+      text: "old occurs 2 times in a.txt. Include more of the lines around it, or set all to replace every occurrence.",
       failed: true,
     });
-    expect((await patch({ old: "aa", new: "c" })).text).toMatch(/stands 4 times/);
+    expect((await patch({ old: "aa", new: "c" })).text).toMatch(/occurs 4 times/);
     expect(content()).toBe("aaa\nbb\naaa\n");
     expect((await patch({ old: "aaa", new: "c", all: true })).text).toBe(
       "Changed a.txt in 2 places:\n@@ -1,3 +1,3 @@\n-aaa\n-bb\n-aaa\n+c\n+bb\n+c",
@@ -59,20 +59,20 @@ describe("patch", () => {
     expect(content()).toBe("c\nbb\nc\n");
   });
 
-  it("shows the line that was probably meant when the text does not stand there", async () => {
+  it("shows the most similar line when the text does not occur", async () => {
     const { patch, content } = await room("function first() {\n  return readEverything(1);\n}\n");
     expect(await patch({ old: "return readEverthing( 1 )", new: "x" })).toEqual({
       text: [
-        "old does not stand in a.txt. Most like it is line 2, here with its neighbours:",
+        "old does not occur in a.txt. The most similar line is 2, with its neighbours:",
         "function first() {\n  return readEverything(1);\n}",
       ].join("\n"),
       failed: true,
     });
-    expect((await patch({ old: "zzzz", new: "x" })).text).toMatch(/Nothing in it is like it; read it again/);
+    expect((await patch({ old: "zzzz", new: "x" })).text).toMatch(/No line is similar; read the file again/);
     expect(content()).toMatch(/^function first/);
   });
 
-  it("keeps how lines end, whichever way the text was given", async () => {
+  it("keeps the line endings of the file", async () => {
     const windows = await room("a\r\nb\r\nc\r\n");
     await windows.patch({ old: "a\nb\n", new: "x\ny\nz\n" });
     expect(windows.content()).toBe("x\r\ny\r\nz\r\nc\r\n");
@@ -84,7 +84,7 @@ describe("patch", () => {
     expect(mixed.content()).toBe("A\r\nB\nc\r\n");
   });
 
-  it("keeps a last line that does not end, and a mark at the beginning", async () => {
+  it("keeps a last line without a line break, and a byte order mark", async () => {
     const { patch, content } = await room("\uFEFFa\nlast");
     await patch({ old: "last\n", new: "end\n" });
     expect(content()).toBe("\uFEFFa\nend");
@@ -95,14 +95,14 @@ describe("patch", () => {
   it.each([
     [/old is empty/, { old: "", new: "x" }],
     [/the same/, { old: "two", new: "two" }],
-    [/b\.txt is not there\. To make it, use write_file/, { path: "b.txt", old: "a", new: "b" }],
+    [/b\.txt does not exist\. To create it, use write_file/, { path: "b.txt", old: "a", new: "b" }],
     [/is a folder/, { path: ".", old: "a", new: "b" }],
-    [/"\.\.\/outside\/x" is not in a folder/, { path: "../outside/x", old: "a", new: "b" }],
-    [/"out\/x" is not in a folder/, { path: "out/x", old: "hidden", new: "b" }],
+    [/"\.\.\/outside\/x" is not in an allowed folder/, { path: "../outside/x", old: "a", new: "b" }],
+    [/"out\/x" is not in an allowed folder/, { path: "out/x", old: "hidden", new: "b" }],
     [/is a pipe/, { path: "pipe", old: "a", new: "b" }],
-    [/half a character/, { old: "two", new: "\uDC00" }],
+    [/half of a surrogate pair/, { old: "two", new: "\uDC00" }],
     [/larger than 5 MB/, { old: "two", new: "x".repeat(6_000_000) }],
-  ])("refuses with a sentence (%s), and leaves everything as it was", async (sentence, given) => {
+  ])("refuses with an error text (%s), and changes nothing", async (sentence, given) => {
     const { patch, content, inside, outside } = await room(poem);
     writeFileSync(join(outside, "x"), "hidden");
     symlinkSync(outside, join(inside, "out"));
@@ -111,14 +111,14 @@ describe("patch", () => {
     expect([content(), readFileSync(join(outside, "x"), "utf8")]).toEqual([poem, "hidden"]);
   });
 
-  it("leaves a file alone whose bytes it could not give back", async () => {
+  it("does not change a file that is not UTF-8", async () => {
     const bytes = Buffer.from("caf\xe9 two", "latin1");
     const { patch, file } = await room(bytes);
-    expect((await patch({ old: "two", new: "2" })).text).toMatch(/not text in UTF-8/);
+    expect((await patch({ old: "two", new: "2" })).text).toMatch(/not UTF-8 text/);
     expect(readFileSync(file)).toEqual(bytes);
   });
 
-  it("leaves a file alone that somebody else has changed since it was read", async () => {
+  it("does not change a file that changed since it was read", async () => {
     const { file, inside } = await room(poem);
     const read = statSync(file);
     writeFileSync(file, "somebody else's");
@@ -130,11 +130,13 @@ describe("patch", () => {
       random: (size) => new Uint8Array(size),
       signal: new AbortController().signal,
     });
-    await expect(replacing).rejects.toThrow("a.txt was changed by somebody else meanwhile. Read it again.");
+    await expect(replacing).rejects.toThrow(
+      "a.txt was changed by another process in the meantime. Read it again.",
+    );
     expect([readFileSync(file, "utf8"), readdirSync(inside)]).toEqual(["somebody else's", ["a.txt"]]);
   });
 
-  it("changes nothing when somebody else changes the file while the patch is made", async () => {
+  it("changes nothing when the file changes during the patch", async () => {
     const clock = fakeClock();
     let theirs = (): void => {};
     // Chance names the temporary file, after the file was read and before the new one takes its place.
@@ -148,7 +150,7 @@ describe("patch", () => {
     expect(content()).toBe("somebody else's");
   });
 
-  it("shows no secret of the lines around", async () => {
+  it("shows no secret of the context lines", async () => {
     const { patch } = await room(`a\nkey=${"k".repeat(290)}sk-very-secret-123456\nb\n`, {
       secrets: ["sk-very-secret-123456"],
     });
@@ -156,12 +158,12 @@ describe("patch", () => {
     expect((await patch({ old: "keys=kkkk", new: "c" })).text).not.toMatch(/sk-v/);
   });
 
-  it("answers in short when very much has changed", async () => {
+  it("shortens the diff of a large change", async () => {
     const { patch, content } = await room("same line\nother\nand\nso\non\nuntil\nit\nis\n".repeat(5000));
     const { text } = await patch({ old: "same line", new: "new line", all: true });
     expect(text.length).toBeLessThan(7000);
     expect(text).toMatch(
-      /^Changed a\.txt in 5000 places:\n[\s\S]+\[The rest is left out\. \d+ more places like it\.\]$/,
+      /^Changed a\.txt in 5000 places:\n[\s\S]+\[The rest is omitted\. \d+ more changes\.\]$/,
     );
     expect(content()).not.toContain("same line");
   });
@@ -173,7 +175,7 @@ describe("a patch", () => {
     .tuple(fc.array(line, { maxLength: 25 }), fc.constantFrom("\n", "\r\n"), fc.boolean())
     .map(([lines, ending, isEnded]) => lines.join(ending) + (isEnded ? ending : ""));
 
-  it("changes exactly what was meant, and its diff leads from the old text to the new", () => {
+  it("changes exactly the intended text, and its diff turns the old text into the new", () => {
     fc.assert(
       fc.property(
         text,

@@ -3,18 +3,18 @@ import type { Tool, ToolOutput } from "../ports/tool.ts";
 import { readTextArgument, runToolAction, toToolArguments } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-export function patchTool(hands: ToolContext): Tool {
+export function patchTool(context: ToolContext): Tool {
   return {
     name: "patch",
     description:
-      "Changes a part of a text file: the exact text old, which must stand there once, becomes new. Give enough of the lines around it that it is the only one, or all to change every one. Answers with what has changed.",
+      "Changes a part of a text file: replaces the exact text old, which must occur once, with new. Include enough surrounding lines to make it unique, or set all to replace every occurrence. Returns the diff.",
     input: {
       type: "object",
       properties: {
-        path: { type: "string", description: `The file, in full or from ${hands.cwd}.` },
-        old: { type: "string", description: "What stands there now, character by character." },
-        new: { type: "string", description: "What is to stand there; empty takes it out." },
-        all: { type: "boolean", description: "Whether every one is changed, if there are several." },
+        path: { type: "string", description: `The file, as an absolute path or relative to ${context.cwd}.` },
+        old: { type: "string", description: "The current text, character by character." },
+        new: { type: "string", description: "The new text; empty removes the old text." },
+        all: { type: "boolean", description: "Replace every occurrence." },
       },
       required: ["path", "old", "new"],
       additionalProperties: false,
@@ -22,15 +22,15 @@ export function patchTool(hands: ToolContext): Tool {
     effect: "external",
     run: (value, { signal }) =>
       runToolAction(async () => {
-        const given = toToolArguments(value);
-        const wanted = {
-          path: readTextArgument(given, "path") ?? "",
-          old: readTextArgument(given, "old") ?? "",
-          new: readTextArgument(given, "new") ?? "",
-          all: given.all === true,
+        const args = toToolArguments(value);
+        const patch = {
+          path: readTextArgument(args, "path") ?? "",
+          old: readTextArgument(args, "old") ?? "",
+          new: readTextArgument(args, "new") ?? "",
+          all: args.all === true,
         };
         const { patchFile } = await import("./patch-file.ts");
-        return { parts: [textPart(await patchFile(wanted, hands, signal))] } satisfies ToolOutput;
+        return { parts: [textPart(await patchFile(patch, context, signal))] } satisfies ToolOutput;
       }),
   };
 }

@@ -4,19 +4,18 @@ import { join } from "node:path";
 import { PostriderError } from "../core/errors.ts";
 
 /**
- * A folder that stays the one it was, whatever becomes of its name. On Linux its entries are reached through the open
- * folder itself, so that no link put in its place leads elsewhere. Other systems have no such way: there the name is looked
- * at again, and whoever swaps it in that very instant is not seen.
+ * A directory that stays the same even if its name changes. On Linux, entries are opened through the directory handle, so
+ * that a link in its place has no effect. Other systems check the name again, which leaves a short race.
  */
 export interface PinnedDirectory {
-  /** How an entry of it is called while it is held. */
+  /** The path of an entry while the directory is pinned. */
   entryPath(name: string): string;
-  /** What was done to its entries is on the disk. */
+  /** Flushes changes of the entries to disk. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Held only if it is still where this real path says; anything else was swapped since. */
+/** Pins the directory, if its real path is still the same. */
 export async function pinDirectory(real: string): Promise<PinnedDirectory> {
   const handle = await open(real, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
@@ -34,7 +33,7 @@ export async function pinDirectory(real: string): Promise<PinnedDirectory> {
 
 async function resolvePinnedPath({ fd }: FileHandle, real: string): Promise<string> {
   const through = `/proc/self/fd/${fd}`;
-  const seen = process.platform === "linux" ? await readlink(through).catch(() => undefined) : undefined;
-  if ((seen ?? (await realpath(real))) === real) return seen === undefined ? real : through;
-  throw new PostriderError("not_allowed", `${real} was changed while it was opened. Look again.`);
+  const actual = process.platform === "linux" ? await readlink(through).catch(() => undefined) : undefined;
+  if ((actual ?? (await realpath(real))) === real) return actual === undefined ? real : through;
+  throw new PostriderError("not_allowed", `${real} was replaced while it was opened. Check it again.`);
 }

@@ -8,7 +8,7 @@ import { readNumberArgument, type ToolArguments } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { waitForProcessEnd } from "./wait-for-process-end.ts";
 
-/** So much of its output belongs to how a process is, and so much to its end. */
+/** The length of the output in a poll, and at the end of a process. */
 const POLL_OUTPUT_LENGTH = 1000;
 const END_OUTPUT_LENGTH = 2000;
 const DEFAULT_LINES = 200;
@@ -18,13 +18,13 @@ export interface ProcessActionRequest {
   readonly args: ToolArguments;
   readonly context: ToolContext;
   readonly signal: AbortSignal;
-  /** The lines that a person was asked about in this turn. */
+  /** The input lines that a person was asked to approve in this turn. */
   readonly askedLines: ReadonlySet<string>;
 }
 
-export type ProcessAction = (asked: ProcessActionRequest) => Promise<ToolOutput>;
+export type ProcessAction = (request: ProcessActionRequest) => Promise<ToolOutput>;
 
-/** What can be done with one process. */
+/** The actions on one process. */
 export const PROCESS_ACTIONS: Readonly<Record<string, ProcessAction>> = {
   poll,
   log,
@@ -47,33 +47,38 @@ async function log({ process, args, context }: ProcessActionRequest): Promise<To
   const lines = splitOutputLines(text);
   const limit = Math.max(1, Math.floor(readNumberArgument(args, "limit") ?? DEFAULT_LINES));
   const offset = Math.max(0, Math.floor(readNumberArgument(args, "offset") ?? lines.length - limit));
-  const wanted = lines.slice(offset, offset + limit);
+  const page = lines.slice(offset, offset + limit);
   return toJsonOutput({
     ...(await reportProcess(process, context)),
-    output: wanted.join("\n"),
+    output: page.join("\n"),
     total_lines: lines.length,
-    showing: wanted.length === 0 ? "no lines" : `lines ${offset} to ${offset + wanted.length - 1}`,
-    ...(isTruncated && { cut: "The beginning is no longer kept: line 0 is the first that is." }),
+    showing: page.length === 0 ? "no lines" : `lines ${offset} to ${offset + page.length - 1}`,
+    ...(isTruncated && {
+      cut: "The start of the output is no longer stored: line 0 is the first stored line.",
+    }),
   });
 }
 
 async function wait({ process, args, context, signal }: ProcessActionRequest): Promise<ToolOutput> {
-  const longest = context.timeoutMs;
-  const asked = Math.max(0, (readNumberArgument(args, "timeout") ?? longest / 1000) * 1000);
-  const seen = await waitForProcessEnd(context, process.id, { signal, longestMs: Math.min(asked, longest) });
-  if (seen === undefined)
-    throw new PostriderError("not_found", `The process ${process.id} is gone, with its session.`);
+  const maxMs = context.timeoutMs;
+  const requestedMs = Math.max(0, (readNumberArgument(args, "timeout") ?? maxMs / 1000) * 1000);
+  const latest = await waitForProcessEnd(context, process.id, {
+    signal,
+    timeoutMs: Math.min(requestedMs, maxMs),
+  });
+  if (latest === undefined)
+    throw new PostriderError("not_found", `The process ${process.id} was deleted with its session.`);
   const { text } = await readReadableOutput(context, process.id);
-  const note = `timeout was lowered to ${longest / 1000} seconds, the most there is.`;
-  const clamped = asked > longest ? { timeout_note: note } : {};
-  if (seen.status.state === "ended")
+  const note = `timeout was lowered to ${maxMs / 1000} seconds, the maximum.`;
+  const clamped = requestedMs > maxMs ? { timeout_note: note } : {};
+  if (latest.status.state === "ended")
     return toJsonOutput({
-      ...(await reportProcess(seen, context)),
+      ...(await reportProcess(latest, context)),
       output: takeLastCharacters(text, END_OUTPUT_LENGTH),
       ...clamped,
     });
   return toJsonOutput({
-    ...(await reportProcess(seen, context)),
+    ...(await reportProcess(latest, context)),
     status: signal.aborted ? "interrupted" : "timeout",
     output: takeLastCharacters(text, POLL_OUTPUT_LENGTH),
     ...clamped,
@@ -87,18 +92,18 @@ async function kill({ process, context }: ProcessActionRequest): Promise<ToolOut
   if (after.status.state === "ended")
     return toJsonOutput({ ...(await reportProcess(after, context)), status: "killed" });
   return toJsonOutput(
-    { ...(await reportProcess(after, context)), error: "It could not be ended, and still runs." },
+    { ...(await reportProcess(after, context)), error: "The kill failed; the process still runs." },
     true,
   );
 }
 
-function write(asked: ProcessActionRequest): Promise<ToolOutput> {
-  return writeInput(asked, "");
+function write(request: ProcessActionRequest): Promise<ToolOutput> {
+  return writeInput(request, "");
 }
 
-/** Enter is a carriage return for who sits at a terminal, and a line feed for who reads a pipe. */
-function submit(asked: ProcessActionRequest): Promise<ToolOutput> {
-  return writeInput(asked, asked.process.pty ? "\r" : "\n");
+/** Enter is a carriage return in a terminal and a line feed in a pipe. */
+function submit(request: ProcessActionRequest): Promise<ToolOutput> {
+  return writeInput(request, request.process.pty ? "\r" : "\n");
 }
 
 async function writeInput(
@@ -112,19 +117,19 @@ async function writeInput(
       {
         ...(await reportProcess(process, context)),
         status: "already_exited",
-        error: "It has ended, and reads nothing any more.",
+        error: "The process has ended, so it cannot read input.",
       },
       true,
     );
-  // Enter alone says something, too.
+  // Enter alone is valid input.
   if (typeof data !== "string" && end === "")
     throw new PostriderError("invalid_input", "data is missing: the text to write.");
   const text = `${typeof data === "string" ? data : ""}${end}`;
   const judged = await judgeInputPiece(text, process, context);
-  // Another piece came first since it was judged, so that the line is another one.
+  // Other input arrived after the check, so the line has changed.
   if (judged.why !== undefined && !askedLines.has(toLineKey(id, judged.line)))
-    throw new PostriderError("not_allowed", "The line has changed since this was judged. Write it again.");
-  // Nobody knows the line while the piece is on its way.
+    throw new PostriderError("not_allowed", "The input line changed after this was checked. Write it again.");
+  // The line is unknown until the write is done.
   await context.store.processes.recordProcessInput({ id });
   await context.processes.write(id, text);
   const { unfinished } = judged;
@@ -132,19 +137,21 @@ async function writeInput(
   return toJsonOutput({ session_id: id, status: "ok", bytes_written: Buffer.byteLength(text) });
 }
 
-/** What a piece of input does together with those before it. A process that is not known is taken for a shell. */
+/** Classifies a piece of input together with the unfinished line. An unknown process counts as a shell. */
 export async function judgeInputPiece(
   text: string,
   process: Process | undefined,
-  hands: ToolContext,
+  context: ToolContext,
 ): Promise<InputJudgement> {
-  const [{ detectInputKind: inputKindOf, judgeInput }, { buildCommandContext: commandContext }] =
-    await Promise.all([import("./process-input.ts"), import("./build-command-context.ts")]);
+  const [{ detectInputKind, judgeInput }, { buildCommandContext }] = await Promise.all([
+    import("./process-input.ts"),
+    import("./build-command-context.ts"),
+  ]);
   return judgeInput(text, {
     before: process === undefined ? "" : process.unfinishedInput,
-    kind: process === undefined ? { kind: "shell" } : inputKindOf(process),
-    // Lines before this one may have changed the folder.
-    context: commandContext(hands, process?.cwd ?? hands.cwd, true),
+    kind: process === undefined ? { kind: "shell" } : detectInputKind(process),
+    // Earlier lines may have changed the folder.
+    context: buildCommandContext(context, process?.cwd ?? context.cwd, true),
   });
 }
 
@@ -152,7 +159,7 @@ export function toLineKey(id: string, line: string): string {
   return `${id}\n${line}`;
 }
 
-/** An agent that has seen the end of a process need not be woken by it. */
+/** Marks the end as reported, so that it does not wake the agent. */
 async function reportProcess(process: Process, { store, clock }: ToolContext): Promise<ProcessFields> {
   const { id, status, watch, reported, total, matches } = process;
   const now = clock.now();

@@ -7,21 +7,21 @@ import { findCalls } from "./command-analysis/program-call.ts";
 import { readShell } from "./command-analysis/read-shell.ts";
 import { isCompoundCommand, type ShellScript } from "./command-analysis/shell-script.ts";
 
-/** How a process takes what is written to it: as commands of a shell, as code, as SQL, or as nothing but data. */
+/** How a process interprets its input: shell commands, code, SQL, or data. */
 export type InputKind =
   | { readonly kind: "shell" }
   | { readonly kind: "code" | "sql"; readonly program: string }
   | { readonly kind: "data" };
 
-/** What a piece of input does together with the pieces before it. */
+/** The classification of a piece of input together with the unfinished line. */
 export interface InputJudgement {
-  /** The unfinished line with the new piece. */
+  /** The unfinished line plus the new piece. */
   readonly line: string;
-  /** Why a person is asked, if it must be. Goes on after "that". */
+  /** The reason for an approval, if one is needed. It follows "that". */
   readonly why?: string;
-  /** The line cannot be known as a whole: an answer holds for this piece only. */
+  /** The whole line is unknown, so an approval covers only this piece. */
   readonly isUnclear: boolean;
-  /** What is unfinished afterwards; undefined if that cannot be known. */
+  /** The unfinished line afterwards; undefined if unknown. */
   readonly unfinished?: string;
 }
 
@@ -32,66 +32,65 @@ const DATA_PROGRAMS: ReadonlySet<string> = new Set(
 );
 const SQL_PROGRAMS =
   /^(?:psql|mysql|mariadb|sqlite3|sqlite|duckdb|clickhouse-client|sqlplus|redis-cli|mongosh|mongo)$/;
-/** Keys that edit a line, or bring back another one. */
+/** Keys that edit a line or recall another one. */
 const EDITING_KEYS = /[^\P{Cc}\n\r\t]/u;
-/** `!!`, `!rm`, `^a^b`: an interactive shell puts earlier lines in their place. */
+/** History expansion: `!!`, `!rm`, `^a^b`. */
 const HISTORY_EXPANSION = /(?:^|[^\\'$\w])![!\w?$^*#:-]|^\s*\^/m;
 const END_OF_INPUT = "\u0004";
-/** More is not kept: then the line is not known any more. */
-const LONGEST_LINE = 16_384;
+/** A longer line is not stored and counts as unknown. */
+const MAX_LINE_LENGTH = 16_384;
 const HERE_DOCUMENT_END = "END_OF_INPUT_OF_A_PROCESS";
 
-/** Reads a piece of input with the unfinished line before it. `before` is undefined where that line is not known. */
+/** Classifies a piece of input. `before` is the unfinished line, or undefined if unknown. */
 export function judgeInput(
   text: string,
   { before, kind, context }: { before: string | undefined; kind: InputKind; context: CommandContext },
 ): InputJudgement {
   if (kind.kind === "data") return { line: text, isUnclear: false, unfinished: "" };
-  // Interrupting ends the line without running it.
+  // Ctrl-C discards the line.
   if (text === "\x03") return { line: "", isUnclear: false, unfinished: "" };
-  // The end of the input hands over what is unfinished, as Enter does.
+  // Ctrl-D submits the unfinished line, as Enter does.
   const piece = text.replaceAll(END_OF_INPUT, "\n").replace(/\r\n?/g, "\n");
   const line = `${before ?? ""}${piece}`;
   if (EDITING_KEYS.test(piece) || (kind.kind === "shell" && piece.includes("\t")))
     return {
       line,
       isUnclear: true,
-      why: "changes the line with control characters, so that it cannot be read",
+      why: "edits the line with control characters, so that its content is unknown",
     };
   if (before === undefined && piece.includes("\n"))
     return {
       line,
       isUnclear: true,
-      why: "ends a line whose beginning is not known",
+      why: "ends a line whose start is unknown",
       unfinished: findUnfinishedRest(piece, kind),
     };
   const danger = findDanger(toScript(line, kind), context)?.why;
   const isRepeating = kind.kind === "shell" && HISTORY_EXPANSION.test(line);
-  const why =
-    danger ?? (isRepeating ? "repeats or changes an earlier line that cannot be seen here" : undefined);
+  const why = danger ?? (isRepeating ? "repeats or edits an earlier line that is unknown here" : undefined);
   const rest = before === undefined ? undefined : findUnfinishedRest(line, kind);
   return {
     line,
     isUnclear: before === undefined,
     ...(why !== undefined && { why }),
-    ...(rest !== undefined && rest.length <= LONGEST_LINE && { unfinished: rest }),
+    ...(rest !== undefined && rest.length <= MAX_LINE_LENGTH && { unfinished: rest }),
   };
 }
 
-/** What is unfinished in the input of a process after a person has written to it; undefined if nobody can tell. */
+/** The unfinished line after a person has written to a process; undefined if unknown. */
 export function findUnfinished(text: string, process: Process): string | undefined {
   const options = { before: process.unfinishedInput, kind: detectInputKind(process), context: NO_CONTEXT };
   return judgeInput(text, options).unfinished;
 }
 
-/** The text as a command that can be judged: code and SQL as the input of what runs it. */
+/** Turns the line into a command for the analysis: code and SQL become a here-document of their interpreter. */
 function toScript(line: string, kind: InputKind): string {
   if (kind.kind === "code" || kind.kind === "sql")
     return `${kind.program} <<'${HERE_DOCUMENT_END}'\n${line}\n${HERE_DOCUMENT_END}`;
   return line;
 }
 
-/** What of the text is not finished: a line without its end, and a quote, block or statement that goes on. */
+/** The unfinished rest: a line without an end, or an open quote, block or statement. */
 function findUnfinishedRest(text: string, kind: InputKind): string {
   const end = text.lastIndexOf("\n") + 1;
   if (end === 0 || isUnfinished(text.slice(0, end), kind)) return text;
@@ -107,7 +106,7 @@ function isUnfinished(lines: string, kind: InputKind): boolean {
   return opened > closed || /[\\:]\s*$/.test(lines);
 }
 
-/** What a process does with its input, as far as its command tells. One that is not known may be a shell. */
+/** How a process interprets its input, by its command. An unknown one may be a shell. */
 export function detectInputKind({ command }: Pick<Process, "command">): InputKind {
   const programs = listPrograms(readShell(command).script);
   if (

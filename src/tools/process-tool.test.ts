@@ -18,9 +18,9 @@ afterAll(() => room.close());
 
 describe("a process that was started", () => {
   it("is polled while it runs and after its end", async () => {
-    const { start, act, hands } = await chat();
+    const { start, act, context } = await chat();
     const id = await start("echo hello; read x; exit 3");
-    await room.printed(hands, /(hello)/);
+    await room.printed(context, /(hello)/);
     expect(await act({ action: "poll", session_id: id })).toMatchObject({
       session_id: id,
       command: "echo hello; read x; exit 3",
@@ -39,10 +39,10 @@ describe("a process that was started", () => {
     });
   });
 
-  it("does not wake an agent that has seen its end, and wakes one that has only looked before", async () => {
-    const { start, act, hands } = await chat();
+  it("does not wake an agent that has seen its end, and wakes one that has not", async () => {
+    const { start, act, context } = await chat();
     const isTold = async (id: string) =>
-      (await hands.store.processes.getProcess({ asker: hands.asker, id }))?.reported.end;
+      (await context.store.processes.getProcess({ asker: context.asker, id }))?.reported.end;
     const [seen, killed, unseen] = await Promise.all(
       Array.from({ length: 3 }, () => start("read x", { notify_on_complete: true })),
     );
@@ -50,7 +50,7 @@ describe("a process that was started", () => {
     await act({ action: "submit", session_id: seen });
     await act({ action: "wait", session_id: seen });
     await act({ action: "kill", session_id: killed });
-    await hands.processes.kill(unseen ?? "");
+    await context.processes.kill(unseen ?? "");
     expect(await Promise.all([seen, killed, unseen].map((id = "") => isTold(id)))).toEqual([
       true,
       true,
@@ -64,14 +64,14 @@ describe("a process that was started", () => {
     expect((await act({ action: "poll", session_id: id })).output).toBe(`${"a".repeat(999)}z`);
   });
 
-  it("is found by the other name of its id, and with space around it", async () => {
+  it("is found by the argument id, and with spaces around it", async () => {
     const { act, ended } = await chat();
     const id = await ended("true");
     expect(await act({ action: "poll", id })).toMatchObject({ status: "exited", exit_code: 0 });
     expect(await act({ action: "poll", session_id: ` ${id}\n` })).toMatchObject({ status: "exited" });
   });
 
-  it("shows the lines of its log: the last ones, or those that are asked for", async () => {
+  it("shows the lines of its log: the last ones, or the requested ones", async () => {
     const { act, ended } = await chat();
     const id = await ended("seq 0 49");
     const log = async (more: object) => await act({ action: "log", session_id: id, ...more });
@@ -87,15 +87,15 @@ describe("a process that was started", () => {
     expect(usual).toMatchObject({ total_lines: 500, showing: "lines 300 to 499" });
   });
 
-  it("says when the beginning of its output is gone", async () => {
+  it("says when the start of its output is no longer stored", async () => {
     const { act, ended } = await chat();
     const id = await ended("seq 1 60000");
     const log = await act({ action: "log", session_id: id, offset: 0, limit: 1 });
-    expect(log.cut).toContain("no longer kept");
+    expect(log.cut).toContain("no longer stored");
     expect(log.output).toMatch(/^\d{5}$/);
   });
 
-  it("is waited for; its end has its last two thousand characters", async () => {
+  it("can be awaited; the result has its last two thousand characters", async () => {
     const { start, act } = await chat();
     const id = await start("printf 'a%.0s' $(seq 2500); exit 4");
     expect(await act({ action: "wait", session_id: id, timeout: 30 })).toMatchObject({
@@ -105,10 +105,10 @@ describe("a process that was started", () => {
     });
   });
 
-  it("runs on when it does not end in the time that is waited", async () => {
-    const { start, act, hands } = await chat();
+  it("continues when it does not end within the time-out", async () => {
+    const { start, act, context } = await chat();
     const id = await start("printf 'a%.0s' $(seq 1500); echo z; sleep 64");
-    await room.printed(hands, /(z)/);
+    await room.printed(context, /(z)/);
     const waited = await act({ action: "wait", session_id: id, timeout: 0.05 });
     expect(waited).toMatchObject({ status: "timeout", failed: false, pid: expect.any(Number) });
     expect(waited.output).toBe(`${"a".repeat(998)}z\n`);
@@ -116,20 +116,20 @@ describe("a process that was started", () => {
     expect(isAlive(Number(waited.pid))).toBe(true);
   });
 
-  it("is never waited for longer than a command may take, and that is said", async () => {
+  it("is never awaited longer than the maximum time-out, which is noted", async () => {
     const { start, act } = await chat({ timeoutMs: 200 });
     const id = await start("sleep 65");
     expect(await act({ action: "wait", session_id: id, timeout: 600 })).toMatchObject({
       status: "timeout",
-      timeout_note: "timeout was lowered to 0.2 seconds, the most there is.",
+      timeout_note: "timeout was lowered to 0.2 seconds, the maximum.",
     });
     expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "timeout" });
   });
 
-  it("runs on when the person interrupts the waiting", async () => {
-    const { start, tool, hands } = await chat();
+  it("continues when the person interrupts the wait", async () => {
+    const { start, tool, context } = await chat();
     const id = await start("echo up; sleep 66");
-    await room.printed(hands, /(up)/);
+    await room.printed(context, /(up)/);
     const stop = new AbortController();
     const waiting = room.call(tool, { action: "wait", session_id: id }, stop.signal);
     stop.abort();
@@ -138,10 +138,10 @@ describe("a process that was started", () => {
     expect(isAlive(Number(waited.pid))).toBe(true);
   });
 
-  it("is killed with all it has started; a second time it has exited already", async () => {
-    const { start, act, hands } = await chat();
+  it("is killed with its child processes; a second kill reports that it has exited", async () => {
+    const { start, act, context } = await chat();
     const id = await start("sleep 67 & echo $!; wait");
-    const child = Number(await room.printed(hands, /^(\d+)\n/));
+    const child = Number(await room.printed(context, /^(\d+)\n/));
     const { pid } = await act({ action: "poll", session_id: id });
     expect(await act({ action: "kill", session_id: id })).toMatchObject({
       status: "killed",
@@ -157,7 +157,7 @@ describe("a process that was started", () => {
     });
   });
 
-  it("is written to as it is, and spoken to in lines", async () => {
+  it("gets raw text with write and whole lines with submit", async () => {
     const { start, act } = await chat();
     const id = await start('read a; read b; echo "[$a] [$b]"');
     expect(await act({ action: "write", session_id: id, data: "o" })).toMatchObject({
@@ -177,21 +177,21 @@ describe("a process that was started", () => {
     expect(await act({ action: "submit", session_id: id, data: "x" })).toMatchObject({ failed: true });
   });
 
-  it("may be a program that talks with whoever sits at its terminal", async () => {
-    const { start, act, hands } = await chat();
+  it("may be an interactive program in a terminal", async () => {
+    const { start, act, context } = await chat();
     const id = await start("test -t 0 && python3 -i -q", { pty: true });
-    await room.printed(hands, /(>>>)/);
+    await room.printed(context, /(>>>)/);
     await act({ action: "submit", session_id: id, data: "print('is', 6 * 7)" });
-    await room.printed(hands, /(is 42)/);
+    await room.printed(context, /(is 42)/);
     await act({ action: "write", session_id: id, data: "exit(" });
     await act({ action: "submit", session_id: id, data: "5)" });
     expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "exited", exit_code: 5 });
   });
 
-  it("may be a shell that asks at its terminal", async () => {
-    const { start, act, hands } = await chat();
+  it("may be a shell that prompts in its terminal", async () => {
+    const { start, act, context } = await chat();
     const id = await start("read -p 'name? ' name; echo \"hello $name\"", { pty: true });
-    await room.printed(hands, /(name\?)/);
+    await room.printed(context, /(name\?)/);
     await act({ action: "submit", session_id: id, data: "Ada" });
     expect(await act({ action: "wait", session_id: id })).toMatchObject({
       exit_code: 0,
@@ -201,15 +201,15 @@ describe("a process that was started", () => {
 });
 
 describe("a process whose keeper was killed", () => {
-  it("is seen on, written to and ended as before", async () => {
+  it("can still be read, written to and ended", async () => {
     const apart = await toolRoom({ apart: true });
     try {
-      const { start, act, hands } = await chat({}, apart);
+      const { start, act, context } = await chat({}, apart);
       const id = await start("echo up; read -r word; echo got $word; sleep 72");
-      await apart.printed(hands, /(up)/);
+      await apart.printed(context, /(up)/);
       await apart.killKeeper();
       await act({ action: "write", session_id: id, data: "it\n" });
-      await apart.printed(hands, /(got it)/);
+      await apart.printed(context, /(got it)/);
       const seen = await act({ action: "poll", session_id: id });
       expect(seen).toMatchObject({ status: "running" });
       expect(seen).not.toHaveProperty("detached");
@@ -220,12 +220,12 @@ describe("a process whose keeper was killed", () => {
     }
   });
 
-  it("is said to be out of sight when its files are gone too, cannot be written to, and can be killed", async () => {
+  it("is reported as detached when its files are gone too, cannot be written to, and can be killed", async () => {
     const apart = await toolRoom({ apart: true });
     try {
-      const { start, act, hands } = await chat({}, apart);
+      const { start, act, context } = await chat({}, apart);
       const [kept, gone] = [await start("echo up; sleep 72"), await start("echo up; sleep 73")];
-      await apart.printed(hands, /(up)/);
+      await apart.printed(context, /(up)/);
       const dead = await act({ action: "poll", session_id: gone });
       await apart.loseKeeper();
       process.kill(-Number(dead.pid), "SIGKILL");
@@ -233,12 +233,12 @@ describe("a process whose keeper was killed", () => {
       expect(await act({ action: "poll", session_id: kept })).toMatchObject({
         status: "running",
         detached: true,
-        note: expect.stringContaining("cannot be seen any more"),
+        note: expect.stringContaining("cannot be read"),
       });
       expect(await act({ action: "wait", session_id: gone })).toMatchObject({
         status: "exited",
         exit_code: null,
-        note: expect.stringContaining("nobody saw how"),
+        note: expect.stringContaining("exit code is unknown"),
       });
       expect(await act({ action: "write", session_id: kept, data: "x" })).toMatchObject({
         failed: true,
@@ -252,7 +252,7 @@ describe("a process whose keeper was killed", () => {
   });
 });
 
-describe("what the tool is asked wrongly", () => {
+describe("an invalid call of the tool", () => {
   it.each([
     [{ action: "restart", session_id: "proc_000000000000" }, /list, poll, log, wait, kill, write, submit/],
     [{}, /list, poll, log, wait, kill, write, submit/],
@@ -286,8 +286,8 @@ describe("what the tool is asked wrongly", () => {
   });
 });
 
-describe("what a crash may find undone", () => {
-  it("is a process that was ended or spoken to, not one that was looked at", async () => {
+describe("an interrupted call after a crash", () => {
+  it("counts as external for kill and write, not for reading", async () => {
     const { tool } = await chat();
     const effects = ["list", "poll", "log", "wait", "kill", "write", "submit", "nonsense"].map((action) =>
       tool.getEffect?.({ action }),
@@ -295,7 +295,7 @@ describe("what a crash may find undone", () => {
     expect(effects).toEqual(["none", "none", "none", "none", "external", "external", "external", "none"]);
   });
 
-  it("is asked about when a running shell is given a dangerous command", async () => {
+  it("needs an approval when a running shell gets a dangerous command", async () => {
     const { tool } = await chat();
     expect(
       await tool.buildApprovalRequest?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " }),
@@ -323,17 +323,17 @@ describe("a dangerous line that is written in pieces", () => {
     ["python", "python3 -i", ["import os\n", "os.sys", "tem('ls')\n"], "os.system('ls')"],
     ["psql", "psql", ["drop ta", "ble x;\n"], "drop table x;"],
     ["a program that nobody knows", "./console", ["rm -", "rf x\n"], "rm -rf x"],
-  ])("is asked about before it is complete, in %s", async (_, command, pieces, pattern) => {
+  ])("needs an approval before it is complete, in %s", async (_, command, pieces, pattern) => {
     const { id, piece } = await typing(command);
     for (const text of pieces.slice(0, -1)) expect(await piece(text)).toBeUndefined();
     const last = pieces.at(-1) ?? "";
     expect(await piece(last)).toMatchObject({ pattern, detail: `${pattern}\n\nto ${id}` });
   });
 
-  it("is asked about in another turn, after a restart of everything but the process", async () => {
-    const { id, piece, hands } = await typing("bash");
+  it("needs an approval in another turn, after a restart of everything but the process", async () => {
+    const { id, piece, context } = await typing("bash");
     expect(await piece("rm -")).toBeUndefined();
-    const later = processTool({ ...hands });
+    const later = processTool({ ...context });
     expect(
       await later.buildApprovalRequest?.({ action: "submit", session_id: id, data: "r x" }),
     ).toMatchObject({
@@ -341,7 +341,7 @@ describe("a dangerous line that is written in pieces", () => {
     });
   });
 
-  it("is not written when its pieces were judged before the others arrived", async () => {
+  it("is not written when other pieces arrived after the check", async () => {
     const { id, tool } = await typing("bash");
     const pieces = ["rm -", "r x\n"].map((data) => ({ action: "write", session_id: id, data }));
     for (const given of pieces) expect(await tool.buildApprovalRequest?.(given)).toBeUndefined();
@@ -359,21 +359,21 @@ describe("a dangerous line that is written in pieces", () => {
     ["!!\n", "an earlier line"],
     ["!rm\n", "an earlier line by its name"],
     ["^a^b\n", "an earlier line that is changed"],
-  ])("is asked about when it cannot be read: %j", async (text) => {
+  ])("needs an approval when its content is unknown: %j", async (text) => {
     const { piece } = await typing("bash");
     expect(await piece(text)).toBeDefined();
   });
 
-  it("is asked about, this once, when its beginning is not known", async () => {
+  it("needs an approval, once, when its start is unknown", async () => {
     const { id, piece } = await typing("bash");
     await room.store.processes.recordProcessInput({ id });
     expect(await piece("ech")).toBeUndefined();
     const request = await piece("o a\n");
-    expect(request?.title).toContain("beginning is not known");
+    expect(request?.title).toContain("start is unknown");
     expect(request).not.toHaveProperty("pattern");
   });
 
-  it("is not asked about where it is nothing but data, nor when it was interrupted", async () => {
+  it("needs no approval when it is only data, or after Ctrl-C", async () => {
     const { piece } = await typing("cat > /dev/null");
     expect(await piece("rm -rf x\n")).toBeUndefined();
     const shell = await typing("bash");
@@ -381,7 +381,7 @@ describe("a dangerous line that is written in pieces", () => {
       expect(await shell.piece(text)).toBeUndefined();
   });
 
-  it("is asked about when it reaches into Postrider's own folder", async () => {
+  it("needs an approval when it accesses Postrider's own folder", async () => {
     const { piece } = await typing("bash", {
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],
@@ -392,17 +392,17 @@ describe("a dangerous line that is written in pieces", () => {
 
   /** Writes a piece unless that asks, and returns the question. */
   async function typing(command: string, more: Partial<ToolContext> = {}) {
-    const { start, tool, hands } = await chat(more);
+    const { start, tool, context } = await chat(more);
     const isThere = !/psql|console/.test(command);
     const id = await start(isThere ? command : `cat > /dev/null # ${command}`);
-    const asked = isThere ? tool : processTool({ ...hands, store: called(hands, id, command) });
+    const asked = isThere ? tool : processTool({ ...context, store: called(context, id, command) });
     const piece = async (data: string) => {
       const given = { action: data === "" ? "submit" : "write", session_id: id, data };
       const request = await asked.buildApprovalRequest?.(given);
       if (request === undefined) expect(await room.call(asked, given)).toMatchObject({ failed: false });
       return request;
     };
-    return { id, piece, tool, hands };
+    return { id, piece, tool, context };
   }
 
   /** The process, as if this had been its command: not every machine has every program. */
@@ -421,7 +421,7 @@ describe("a dangerous line that is written in pieces", () => {
 });
 
 describe("the list", () => {
-  it("has those that run and those that have ended, newest first, with what is known of each", async () => {
+  it("has running and ended processes, newest first, with their details", async () => {
     const { start, act, ended } = await chat();
     const [done, running] = [await ended("exit 2"), await start(`sleep 69 # ${"x".repeat(300)}`)];
     const { processes } = await act({ action: "list" });
@@ -444,13 +444,13 @@ describe("the list", () => {
     expect(first?.command.length).toBeLessThan(210);
   });
 
-  it("is empty where nothing was started, and has none that a tool waited for", async () => {
-    const { act, hands } = await chat();
-    await room.call(terminalTool(hands), { command: "true" });
+  it("is empty at first, and has no foreground commands", async () => {
+    const { act, context } = await chat();
+    await room.call(terminalTool(context), { command: "true" });
     expect(await act({ action: "list" })).toMatchObject({ processes: [], failed: false });
   });
 
-  it("forgets those that ended half an hour ago, counted from their end", async () => {
+  it("drops processes half an hour after their end", async () => {
     let ahead = 0;
     const now = (): number => Date.now() + ahead;
     const { act, ended } = await chat({ clock: { ...room.clock, now } });
@@ -461,12 +461,12 @@ describe("the list", () => {
     expect((await act({ action: "list" })).processes).toHaveLength(0);
   });
 
-  it("has one that ran for an hour, for half an hour after its end", async () => {
+  it("keeps a long-running process for half an hour after its end", async () => {
     const home = await openHome();
     const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" };
-    const { hands } = await comeTo(home, ada);
+    const { context } = await comeTo(home, ada);
     const listed = async () =>
-      room.json(await room.call(processTool(hands), { action: "list" })).processes as readonly unknown[];
+      room.json(await room.call(processTool(context), { action: "list" })).processes as readonly unknown[];
     const job = await runIn(home, ada);
     home.clock.pass(HOUR);
     await job.end({ code: 0 });
@@ -488,7 +488,7 @@ describe("two conversations", () => {
     ["of two people", "one", "other"],
     ["of one person", "one", "one"],
     ["of the owner", undefined, undefined],
-  ])("%s never see each other's processes, in whatever order they act", async (_, ...accounts) => {
+  ])("%s never see each other's processes, in any order of actions", async (_, ...accounts) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
         const chats = await Promise.all(accounts.map((account) => chat({}, room, account)));
@@ -522,10 +522,10 @@ function idsIn({ processes }: Readonly<Record<string, unknown>>): readonly strin
   return (processes as readonly { readonly session_id: string }[]).map(({ session_id }) => session_id);
 }
 
-async function chat(more: Parameters<ToolRoom["hands"]>[0] = {}, where: ToolRoom = room, account?: string) {
-  const hands = await where.hands(more, account);
-  const tool = processTool(hands);
-  const terminal = terminalTool(hands);
+async function chat(more: Parameters<ToolRoom["context"]>[0] = {}, where: ToolRoom = room, account?: string) {
+  const context = await where.context(more, account);
+  const tool = processTool(context);
+  const terminal = terminalTool(context);
   const act = async (given: object): Promise<Readonly<Record<string, unknown>>> => {
     const called = await where.call(tool, given);
     return { ...where.json(called), failed: called.failed };
@@ -533,7 +533,7 @@ async function chat(more: Parameters<ToolRoom["hands"]>[0] = {}, where: ToolRoom
   const start = async (command: string, options: object = {}): Promise<string> =>
     String(where.json(await where.call(terminal, { command, background: true, ...options })).session_id);
   return {
-    hands,
+    context,
     tool,
     act,
     start,

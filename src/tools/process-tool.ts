@@ -7,54 +7,51 @@ import { runToolAction, type ToolArguments, toToolArguments } from "./tool-argum
 import type { ToolContext } from "./tool-context.ts";
 
 const ACTION_NAMES: readonly string[] = ["list", "poll", "log", "wait", "kill", "write", "submit"];
-/** These change something outside. */
+/** Actions with effects outside Postrider. */
 const CHANGING_ACTIONS: readonly string[] = ["kill", "write", "submit"];
 
-/** Looks at what was started in the background, speaks to it and ends it. Only what belongs to this conversation is there. */
-export function processTool(hands: ToolContext): Tool {
-  // Of this turn: what a person was asked about, so that nothing else is written in its place.
-  const asked = new Set<string>();
+/** Inspects and controls background processes of this conversation. */
+export function processTool(context: ToolContext): Tool {
+  // The approved lines of this turn, so that no other line is written instead.
+  const askedLines = new Set<string>();
   return {
     name: "process",
     description: DESCRIPTION,
     input: INPUT,
     effect: "external",
-    getEffect: (given) =>
-      CHANGING_ACTIONS.includes(String(toToolArguments(given).action)) ? "external" : "none",
-    buildApprovalRequest: (given) => buildApprovalRequest(toToolArguments(given), hands, asked),
-    run: (given, { signal }) =>
-      runToolAction(
-        () => runAction(toToolArguments(given), { context: hands, signal, askedLines: asked }),
-        toErrorOutput,
-      ),
+    getEffect: (args) =>
+      CHANGING_ACTIONS.includes(String(toToolArguments(args).action)) ? "external" : "none",
+    buildApprovalRequest: (args) => buildApprovalRequest(toToolArguments(args), context, askedLines),
+    run: (args, { signal }) =>
+      runToolAction(() => runAction(toToolArguments(args), { context, signal, askedLines }), toErrorOutput),
   };
 }
 
 async function runAction(
-  given: ToolArguments,
+  args: ToolArguments,
   { context, signal, askedLines }: Pick<ProcessActionRequest, "context" | "signal" | "askedLines">,
 ): Promise<ToolOutput> {
-  const name = typeof given.action === "string" ? given.action : "";
+  const name = typeof args.action === "string" ? args.action : "";
   if (name === "list") return listProcesses(context);
-  const { PROCESS_ACTIONS: ACTIONS } = await import("./process-actions.ts");
-  const action = Object.entries(ACTIONS).find(([known]) => known === name)?.[1];
+  const { PROCESS_ACTIONS } = await import("./process-actions.ts");
+  const action = Object.entries(PROCESS_ACTIONS).find(([known]) => known === name)?.[1];
   if (action === undefined)
-    return toErrorOutput(`There is no action ${quote(name)}. Use: ${ACTION_NAMES.join(", ")}.`);
-  const id = readProcessId(given);
+    return toErrorOutput(`Unknown action ${quote(name)}. Use: ${ACTION_NAMES.join(", ")}.`);
+  const id = readProcessId(args);
   if (id === "") return toErrorOutput(`session_id is missing: ${name} needs the id of a process.`);
   const process = await findOwnProcess(id, context);
   if (process === undefined)
     return toJsonOutput(
       {
         status: "not_found",
-        error: `No process ${quote(id)} belongs to this conversation. See action list.`,
+        error: `This conversation has no process ${quote(id)}. Use the action list.`,
       },
       true,
     );
-  return action({ process, args: given, context, signal, askedLines });
+  return action({ process, args, context, signal, askedLines });
 }
 
-/** Someone else's process and no process look the same. */
+/** The error is the same for a missing process and for another person's process. */
 async function findOwnProcess(
   id: string,
   { store, asker, conversation }: ToolContext,
@@ -63,8 +60,8 @@ async function findOwnProcess(
   return found?.conversation === conversation ? found : undefined;
 }
 
-async function listProcesses(hands: ToolContext): Promise<ToolOutput> {
-  const { store, asker, conversation, clock } = hands;
+async function listProcesses(context: ToolContext): Promise<ToolOutput> {
+  const { store, asker, conversation, clock } = context;
   const now = clock.now();
   const processes = await store.processes.listProcesses({
     asker,
@@ -74,37 +71,37 @@ async function listProcesses(hands: ToolContext): Promise<ToolOutput> {
   return toJsonOutput({ processes: processes.map((process) => describeProcess(process, now)) });
 }
 
-/** A model may well take what looks like a number for one. */
+/** A model may pass an id of digits as a number. */
 function readProcessId({ session_id, id }: ToolArguments): string {
-  const given = session_id ?? id;
-  return typeof given === "string" || typeof given === "number" ? String(given).trim() : "";
+  const value = session_id ?? id;
+  return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 }
 
-/** A line that a running shell is given may be as dangerous as a command, also when it comes in pieces. */
+/** Input for a running shell may be as dangerous as a command, even in pieces. */
 async function buildApprovalRequest(
-  given: ToolArguments,
-  hands: ToolContext,
-  asked: Set<string>,
+  args: ToolArguments,
+  context: ToolContext,
+  askedLines: Set<string>,
 ): Promise<ApprovalRequest | undefined> {
-  const { action, data } = given;
+  const { action, data } = args;
   if (action !== "write" && action !== "submit") return undefined;
-  const id = readProcessId(given);
-  const process = await findOwnProcess(id, hands);
-  const { judgeInputPiece: judgePiece, toLineKey: lineKey } = await import("./process-actions.ts");
+  const id = readProcessId(args);
+  const process = await findOwnProcess(id, context);
+  const { judgeInputPiece, toLineKey } = await import("./process-actions.ts");
   const text = `${typeof data === "string" ? data : ""}${action === "submit" ? "\n" : ""}`;
-  const { line, why, isUnclear } = await judgePiece(text, process, hands);
+  const { line, why, isUnclear } = await judgeInputPiece(text, process, context);
   if (why === undefined) return undefined;
-  asked.add(lineKey(id, line));
+  askedLines.add(toLineKey(id, line));
   return {
-    title: `Give a running program a command that ${why}`,
+    title: `Send a running process a command that ${why}`,
     detail: `${escapeControls(line)}\n\nto ${id}`,
-    // A line that is not known as a whole is allowed this once.
+    // An approval of an unknown line covers only this input.
     ...(!isUnclear && { pattern: line.trim() }),
-    onlyOnce: true, // a shell may be in another folder by the next time
+    onlyOnce: true, // the shell may change its folder before the next line
   };
 }
 
-/** Control characters are shown, or a terminal would act on them. */
+/** Shows control characters as escapes, so that they do not control the terminal. */
 function escapeControls(line: string): string {
   return line.trim().replace(/[^\P{Cc}\n\t]/gu, (sign) => JSON.stringify(sign).slice(1, -1));
 }
@@ -117,30 +114,30 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
-const DESCRIPTION = `Looks after processes that terminal has started in the background. Actions:
-list: those of this conversation. poll: how one is, and the last of what it printed. log: lines of what it printed.
-wait: until it ends. kill: end it and all it has started. write: text into its input, as it is. submit: the same, and Enter.`;
+const DESCRIPTION = `Manages processes that the tool terminal started in the background. Actions:
+list: lists the processes of this conversation. poll: the state and the latest output. log: lines of the output.
+wait: waits for the end. kill: ends it with its child processes. write: writes text to its input. submit: the same, plus Enter.`;
 
 const ID: Readonly<Record<string, unknown>> = {
   type: ["string", "integer"],
-  description: "The id that terminal gave back; for every action but list.",
+  description: "The id that terminal returned; for every action except list.",
 };
 
 const INPUT: Tool["input"] = {
   type: "object",
   properties: {
-    // Not an enumeration: what is wrong with an action is said here, with all that there are.
+    // Not an enum: our own error lists the valid actions.
     action: { type: "string", description: `One of: ${ACTION_NAMES.join(", ")}.` },
     session_id: ID,
     id: { ...ID, description: "The same as session_id." },
-    data: { type: "string", description: "What to write or submit." },
+    data: { type: "string", description: "The text to write or submit." },
     timeout: { type: "number", description: "Seconds to wait." },
     offset: {
       type: "integer",
       minimum: 0,
-      description: "For log: the first line, from 0; else the last lines.",
+      description: "For log: the first line, from 0; by default the last lines.",
     },
-    limit: { type: "integer", minimum: 1, description: "For log: how many lines; 200 unless said." },
+    limit: { type: "integer", minimum: 1, description: "For log: the number of lines; default 200." },
   },
   required: ["action"],
 };

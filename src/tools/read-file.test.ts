@@ -5,8 +5,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { openHome } from "../../test/support/test-home.ts";
+import { buildToolContext, called, twoFolders } from "../../test/support/tool-context.ts";
 import { OWNER } from "../core/owner.ts";
 import { paginateText } from "./paginate-text.ts";
 import { readFileTool } from "./read-file.ts";
@@ -15,14 +15,14 @@ import type { ToolContext } from "./tool-context.ts";
 async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
-  const hands = handsIn(home, { cwd: inside, allowedFolders: [inside], ...more });
+  const context = buildToolContext(home, { cwd: inside, allowedFolders: [inside], ...more });
   return {
     home,
     inside,
     outside,
-    hands,
+    context,
     write: (name: string, content: string | Uint8Array) => writeFileSync(join(inside, name), content),
-    read: async (given: object) => called(readFileTool(hands), given),
+    read: async (given: object) => called(readFileTool(context), given),
   };
 }
 
@@ -30,7 +30,7 @@ const numbered = (count: number): string =>
   Array.from({ length: count }, (_, i) => `line ${i + 1}\n`).join("");
 
 describe("read_file", () => {
-  it("gives a text with a head line that says which lines of how many", async () => {
+  it("returns a text with a first line that tells the position of the lines", async () => {
     const { write, read } = await room();
     write("a.txt", "Häuser\n\tgleich\n\nzuletzt");
     expect(await read({ path: "a.txt" })).toEqual({
@@ -39,13 +39,13 @@ describe("read_file", () => {
     });
   });
 
-  it("gives a part, from a line on, or from the end, and says how to read on", async () => {
+  it("returns a part, from a line or from the end, and says how to continue", async () => {
     const { write, read } = await room();
     write("long.txt", numbered(5000));
     const lines = async (given: object) => (await read({ path: "long.txt", ...given })).text.split("\n");
     const [head, first, ...rest] = await lines({});
     expect([head, first, rest.at(-1)]).toEqual([
-      "long.txt: 1 to 2,000 of 5,000 lines; read on with offset 2001",
+      "long.txt: 1 to 2,000 of 5,000 lines; continue with offset 2001",
       "line 1",
       "line 2000",
     ]);
@@ -62,7 +62,7 @@ describe("read_file", () => {
     expect((await lines({ offset: 0, limit: -5 })).slice(1)).toEqual(["line 1"]);
   });
 
-  it("says when a file is empty, ends its lines as Windows does, or is not UTF-8", async () => {
+  it("says when a file is empty, has CRLF line endings, or is not UTF-8", async () => {
     const { write, read } = await room();
     write("empty", "");
     write("crlf", "a\r\nb\r\n");
@@ -76,7 +76,7 @@ describe("read_file", () => {
     expect((await read({ path: "bom" })).text).toBe("bom: 1 to 1 of 1 line\nmarked");
   });
 
-  it("does not show what is not text, but says what it is and how large", async () => {
+  it("describes the type and size of a binary file", async () => {
     const { write, read } = await room();
     write("shot.png", Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(2040)]));
     write("paper.pdf", "%PDF-1.7\nwords");
@@ -88,7 +88,7 @@ describe("read_file", () => {
     expect((await read({ path: "noise" })).text).toMatch(/is not text, 4 bytes/);
   });
 
-  it("reads a part of a file that is very large: its beginning, or its end", async () => {
+  it("reads the start or the end of a very large file", async () => {
     const { write, read } = await room();
     write("log", `first é\n${"é".repeat(50)}\n`.repeat(150_000));
     const [head, line] = (await read({ path: "log", limit: 1 })).text.split("\n");
@@ -99,7 +99,7 @@ describe("read_file", () => {
     expect(end[1]).toBe("é".repeat(50));
   });
 
-  it("lists a folder, with a bound", async () => {
+  it("lists a folder, up to a limit", async () => {
     const { inside, read } = await room();
     mkdirSync(join(inside, "many"));
     expect((await read({ path: "many" })).text).toBe("many is an empty folder.");
@@ -113,20 +113,22 @@ describe("read_file", () => {
     expect(lines).toHaveLength(501);
   });
 
-  it("names what is near when there is no such file, or says that there is no such folder", async () => {
+  it("suggests similar names for a missing file, or reports a missing folder", async () => {
     const { write, read } = await room();
     for (const name of ["session-search.ts", "session-named.ts", "README.md"]) write(name, "");
     expect(await read({ path: "sesion-serch.ts" })).toEqual({
-      text: "sesion-serch.ts is not there. Near it: session-search.ts, session-named.ts.",
+      text: "sesion-serch.ts does not exist. Similar names: session-search.ts, session-named.ts.",
       failed: true,
     });
-    expect((await read({ path: "readme.md" })).text).toMatch(/Near it: README\.md/);
-    expect((await read({ path: "zzz" })).text).toBe("zzz is not there.");
-    expect((await read({ path: "no/where" })).text).toBe("no/where is not there, nor is the folder no.");
-    expect((await read({ path: "README.md/x" })).text).toMatch(/a part of this path is a file/);
+    expect((await read({ path: "readme.md" })).text).toMatch(/Similar names: README\.md/);
+    expect((await read({ path: "zzz" })).text).toBe("zzz does not exist.");
+    expect((await read({ path: "no/where" })).text).toBe(
+      "no/where does not exist, and neither does the folder no.",
+    );
+    expect((await read({ path: "README.md/x" })).text).toMatch(/a part of its path is a file/);
   });
 
-  it("opens no pipe, socket or device, and does not wait for one", async () => {
+  it("opens no pipe, socket or device, and never blocks on one", async () => {
     const { inside, read } = await room();
     execFileSync("mkfifo", [join(inside, "pipe")]);
     const server = createServer().listen(join(inside, "sock"));
@@ -137,7 +139,7 @@ describe("read_file", () => {
     expect((await read({ path: "/dev/zero" })).failed).toBe(true);
   });
 
-  it("reads nothing outside, by whatever way", async () => {
+  it("reads nothing outside the allowed folders, by any path", async () => {
     const { inside, outside, read } = await room();
     writeFileSync(join(outside, "secret"), "hidden words");
     symlinkSync(outside, join(inside, "out"));
@@ -156,7 +158,7 @@ describe("read_file", () => {
     }
   });
 
-  it("shows no secret, also not a half of one", async () => {
+  it("shows no secret, not even a part of one", async () => {
     const { write, read } = await room({ secrets: ["sk-very-secret-123456", "short"] });
     write("conf", `key: sk-very-secret-123456 short\n${"x".repeat(9990)}sk-very-secret-123456\n`);
     const { text } = await read({ path: "conf" });
@@ -189,20 +191,22 @@ describe("a stored output", () => {
     expect(text).toBe("The output: 2,999 to 3,000 of 3,000 lines\nline 2999\nline 3000");
   });
 
-  it("is nobody else's, and a wrong name finds none", async () => {
-    const { home, hands, hash } = await stored("mine");
-    const other = readFileTool({ ...hands, asker: { person: "p_other" } });
-    const gone = { text: "There is no such output, or it is kept no longer.", failed: true };
+  it("belongs to its owner only, and a wrong name finds none", async () => {
+    const { home, context, hash } = await stored("mine");
+    const other = readFileTool({ ...context, asker: { person: "p_other" } });
+    const gone = { text: "This output does not exist or is no longer stored.", failed: true };
     expect(await called(other, { path: `output:${hash}` })).toEqual(gone);
-    expect(await called(readFileTool(hands), { path: `output:${"0".repeat(64)}` })).toEqual(gone);
-    const group = readFileTool(handsIn(home, { asker: { person: OWNER, chat: "chat:telegram:-1" } }));
+    expect(await called(readFileTool(context), { path: `output:${"0".repeat(64)}` })).toEqual(gone);
+    const group = readFileTool(
+      buildToolContext(home, { asker: { person: OWNER, chat: "chat:telegram:-1" } }),
+    );
     expect(await called(group, { path: `output:${hash}` })).toEqual(gone);
-    expect((await called(readFileTool(hands), { path: "output:../../etc/passwd" })).failed).toBe(true);
+    expect((await called(readFileTool(context), { path: "output:../../etc/passwd" })).failed).toBe(true);
   });
 });
 
 describe("pages", () => {
-  it("give all of a text, nothing twice, whatever its lines are like", () => {
+  it("return all of a text, nothing twice, for any lines", () => {
     const line = fc.oneof(
       fc.string({ unit: "grapheme", maxLength: 40 }),
       fc.integer({ min: 9_000, max: 40_000 }).map((n) => "😀".repeat(n / 2)),
@@ -219,7 +223,7 @@ describe("pages", () => {
             expect(page.lines.length).toBeGreaterThan(0);
             expect(page.lines.every((one) => one.isWellFormed())).toBe(true);
             pieces.push(...page.lines);
-            const next: string | undefined = /read on with offset (\d+)/.exec(page.head)?.[1];
+            const next: string | undefined = /continue with offset (\d+)/.exec(page.head)?.[1];
             offset = next === undefined ? undefined : Number(next);
           }
           const whole = text.endsWith("\n") ? text.slice(0, -1) : text;

@@ -5,26 +5,26 @@ import type { ToolContext } from "./tool-context.ts";
 
 const LINES = 2000;
 
-export function readFileTool(hands: ToolContext): Tool {
+export function readFileTool(context: ToolContext): Tool {
   return {
     name: "read_file",
     description: [
-      "Reads a text file, lists a folder, or reads the whole of an earlier tool output that was shortened, by the name output:… that stands in it.",
-      `Gives ${LINES} lines unless told otherwise; the first line of the answer says which of how many. A negative offset counts from the end.`,
-      "Images and other files that are not text are only described.",
+      "Reads a text file, lists a folder, or reads a shortened earlier tool output in full, by the name output:… in its text.",
+      `Returns ${LINES} lines by default; the first line of the result tells their position. A negative offset counts from the end.`,
+      "Images and other binary files are only described.",
     ].join(" "),
     input: {
       type: "object",
       properties: {
         path: {
           type: "string",
-          description: `The file or folder, in full or from ${hands.cwd}; or output:… as an earlier output says.`,
+          description: `The file or folder, as an absolute path or relative to ${context.cwd}; or output:… from an earlier output.`,
         },
         offset: {
           type: "integer",
-          description: "The first line to read, from 1; -50 begins 50 lines before the end.",
+          description: "The first line to read, from 1; -50 starts 50 lines before the end.",
         },
-        limit: { type: "integer", minimum: 1, description: `How many lines; ${LINES} unless given.` },
+        limit: { type: "integer", minimum: 1, description: `The number of lines; default ${LINES}.` },
       },
       required: ["path"],
       additionalProperties: false,
@@ -32,14 +32,14 @@ export function readFileTool(hands: ToolContext): Tool {
     effect: "none",
     run: (value) =>
       runToolAction(async () => {
-        const given = toToolArguments(value);
-        const path = readTextArgument(given, "path") ?? "";
+        const args = toToolArguments(value);
+        const path = readTextArgument(args, "path") ?? "";
         const paging = {
-          offset: readNumberArgument(given, "offset") ?? 1,
-          limit: readNumberArgument(given, "limit") ?? LINES,
+          offset: readNumberArgument(args, "offset") ?? 1,
+          limit: readNumberArgument(args, "limit") ?? LINES,
         };
         const { readPart } = await import("./read-part.ts");
-        return { parts: [textPart(await readPart(path, paging, hands))] } satisfies ToolOutput;
+        return { parts: [textPart(await readPart(path, paging, context))] } satisfies ToolOutput;
       }),
   };
 }

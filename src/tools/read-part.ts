@@ -10,19 +10,19 @@ import { listFolderEntries, withOpenedPath } from "./opened-path.ts";
 import { type Paging, paginateText } from "./paginate-text.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-/** More of a file is not read at once. */
-const LONGEST_READ = 10 * 1024 * 1024;
-const MOST_ENTRIES = 500;
-/** How many names are looked at for one that may have been meant. */
-const MOST_NAMES = 5000;
+/** The maximum number of bytes to read. */
+const MAX_READ_LENGTH = 10 * 1024 * 1024;
+const MAX_ENTRIES = 500;
+/** The number of names that are compared for a suggestion. */
+const MAX_NAMES = 5000;
 
-/** How a stored output of an earlier call is named. */
+/** The prefix of stored outputs. */
 const OUTPUT_NAME = /^output:([0-9a-f]{64})$/;
 
-/** What a file, a folder or an earlier output says, as much of it as is asked for. */
-export function readPart(path: string, paging: Paging, hands: ToolContext): Promise<string> {
+/** Reads a page of a file, a folder or an earlier output. */
+export function readPart(path: string, paging: Paging, context: ToolContext): Promise<string> {
   const [, hash] = OUTPUT_NAME.exec(path) ?? [];
-  return hash === undefined ? readFilePart(path, paging, hands) : readOutputPart(hash, paging, hands);
+  return hash === undefined ? readFilePart(path, paging, context) : readOutputPart(hash, paging, context);
 }
 
 async function readOutputPart(
@@ -32,33 +32,33 @@ async function readOutputPart(
 ): Promise<string> {
   const bytes = await store.messages.readBlob({ asker, hash });
   if (bytes === undefined)
-    throw new PostriderError("not_found", "There is no such output, or it is kept no longer.");
+    throw new PostriderError("not_found", "This output does not exist or is no longer stored.");
   return formatPart("The output", { size: bytes.length }, decodeText(bytes), { ...paging, secrets });
 }
 
-async function readFilePart(path: string, paging: Paging, hands: ToolContext): Promise<string> {
-  const { realPath } = await resolveAllowedPath(path, hands);
-  const name = toDisplayPath(realPath, hands);
+async function readFilePart(path: string, paging: Paging, context: ToolContext): Promise<string> {
+  const { realPath } = await resolveAllowedPath(path, context);
+  const name = toDisplayPath(realPath, context);
   return withOpenedPath(realPath, name, async (found) => {
     if (found.kind === "folder") return formatFolder(realPath, name);
-    if (found.kind === "missing") throw await createMissingError(realPath, name, hands);
+    if (found.kind === "missing") throw await createMissingError(realPath, name, context);
     const { handle, stats } = found;
     const { bytes, part } = await readUpTo(handle, stats, paging.offset < 0);
     const content = decodeText(bytes, { isPart: part !== undefined });
-    return formatPart(name, { size: stats.size, part }, content, { ...paging, secrets: hands.secrets });
+    return formatPart(name, { size: stats.size, part }, content, { ...paging, secrets: context.secrets });
   });
 }
 
-/** The beginning of a file, or its end, if it is too long to be read whole. */
+/** Reads a whole file, or the start or end of a long one. */
 async function readUpTo(
   handle: FileHandle,
   { size }: Stats,
   isEnd: boolean,
 ): Promise<{ bytes: Uint8Array; part?: "first" | "last" }> {
-  const isWhole = size <= LONGEST_READ;
-  // One byte more than the size: a file that grew since is then known to have.
-  const buffer = Buffer.alloc(isWhole ? size + 1 : LONGEST_READ);
-  const from = !isWhole && isEnd ? size - LONGEST_READ : 0;
+  const isWhole = size <= MAX_READ_LENGTH;
+  // One byte more than the size, to notice that the file has grown.
+  const buffer = Buffer.alloc(isWhole ? size + 1 : MAX_READ_LENGTH);
+  const from = !isWhole && isEnd ? size - MAX_READ_LENGTH : 0;
   let length = 0;
   while (length < buffer.length) {
     const { bytesRead } = await handle.read(buffer, length, buffer.length - length, from + length);
@@ -78,38 +78,38 @@ function formatPart(
 ): string {
   if ("binary" in content) return `${name} is ${content.binary}, ${formatBytes(size)}. It cannot be shown.`;
   if (content.text === "") return `${name} is empty.`;
-  const { head, lines } = paginateText(createSecretMask(secrets)(content.text), paging); // before it is cut: half a secret is one still
-  const besides = [
+  const { head, lines } = paginateText(createSecretMask(secrets)(content.text), paging); // masks before the cut, because a cut secret would not match
+  const remarks = [
     ...(part === undefined
       ? []
-      : [`only the ${part} ${formatBytes(LONGEST_READ)} of ${formatBytes(size)} were read`]),
-    ...(content.encoding === "UTF-8" ? [] : [`it is not UTF-8, and was read as ${content.encoding}`]),
+      : [`only the ${part} ${formatBytes(MAX_READ_LENGTH)} of ${formatBytes(size)} were read`]),
+    ...(content.encoding === "UTF-8" ? [] : [`it is not UTF-8 and was read as ${content.encoding}`]),
     ...(content.text.includes("\r\n") ? ["its lines end in CRLF"] : []),
   ];
-  return [`${name}: ${[head, ...besides].join("; ")}`, ...lines].join("\n");
+  return [`${name}: ${[head, ...remarks].join("; ")}`, ...lines].join("\n");
 }
 
 async function formatFolder(real: string, name: string): Promise<string> {
-  const { names, isTruncated } = await listFolderEntries(real, MOST_ENTRIES);
+  const { names, isTruncated } = await listFolderEntries(real, MAX_ENTRIES);
   if (names.length === 0) return `${name} is an empty folder.`;
   const head = isTruncated
-    ? `${name} is a folder with more than ${MOST_ENTRIES} entries; some of them:`
+    ? `${name} is a folder with more than ${MAX_ENTRIES} entries; some of them:`
     : `${name} is a folder:`;
   return [head, ...names].join("\n");
 }
 
-/** Says what may have been meant: names in the same folder that are much the same. */
-async function createMissingError(real: string, name: string, hands: ToolContext): Promise<PostriderError> {
+/** Suggests similar names in the same folder. */
+async function createMissingError(real: string, name: string, context: ToolContext): Promise<PostriderError> {
   const above = dirname(real);
-  const entries = await listFolderEntries(above, MOST_NAMES).catch(() => undefined);
+  const entries = await listFolderEntries(above, MAX_NAMES).catch(() => undefined);
   if (entries === undefined)
     return new PostriderError(
       "not_found",
-      `${name} is not there, nor is the folder ${toDisplayPath(above, hands)}.`,
+      `${name} does not exist, and neither does the folder ${toDisplayPath(above, context)}.`,
     );
   const near = findMostSimilar(entries.names, basename(real), 5);
-  const hint = near.length === 0 ? "" : ` Near it: ${near.join(", ")}.`;
-  return new PostriderError("not_found", `${name} is not there.${hint}`);
+  const hint = near.length === 0 ? "" : ` Similar names: ${near.join(", ")}.`;
+  return new PostriderError("not_found", `${name} does not exist.${hint}`);
 }
 
 function formatBytes(size: number): string {

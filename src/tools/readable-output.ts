@@ -1,7 +1,7 @@
-import { stripTerminalCodes } from "../core/terminal-codes.ts";
+import { stripTerminalCodes } from "../core/printable.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-/** What a command has printed, as a person at a terminal reads it: no colours, and the last state of overwritten lines. */
+/** Turns terminal output into plain text: without colours, and with the last state of overwritten lines. */
 export function toReadableOutput(printed: string): string {
   return stripTerminalCodes(printed)
     .split("\n")
@@ -10,12 +10,12 @@ export function toReadableOutput(printed: string): string {
     .replaceAll(/[^\P{Cc}\t\n]/gu, "");
 }
 
-/** The last characters, and no half of a pair. */
-export function takeLastCharacters(text: string, most: number): string {
-  return text.slice(-most).replace(/^[\uDC00-\uDFFF]/, "");
+/** The last characters, without half of a surrogate pair. */
+export function takeLastCharacters(text: string, limit: number): string {
+  return text.slice(-limit).replace(/^[\uDC00-\uDFFF]/, "");
 }
 
-/** Its lines; the last one need not end in a line break. */
+/** Splits a text into lines; the last one may lack a line break. */
 export function splitOutputLines(text: string): readonly string[] {
   if (text === "") return [];
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
@@ -23,21 +23,21 @@ export function splitOutputLines(text: string): readonly string[] {
 
 export interface ReadableOutput {
   readonly text: string;
-  /** Whether the beginning is no longer kept. */
+  /** Whether the start is no longer stored. */
   readonly isTruncated: boolean;
 }
 
-/** All that is kept of what a process has printed, to be read. */
+/** The stored output of a process as plain text. */
 export async function readReadableOutput({ store, asker }: ToolContext, id: string): Promise<ReadableOutput> {
   const output = await store.processes.readProcessOutput({ asker, id });
   if (output === undefined) return { text: "", isTruncated: false };
   const isCut = output.from > 0;
-  // A cut may have fallen into a line, or into the code of a colour.
+  // The cut may be inside a line or a colour code.
   const kept = isCut ? output.text.slice(output.text.indexOf("\n") + 1) : output.text;
   return { text: toReadableOutput(kept), isTruncated: isCut };
 }
 
-/** A progress bar rewrites its line: only its last state is worth reading. Returns before the line break go, too. */
+/** Keeps only the last state of a rewritten line, such as a progress bar. */
 function renderOverwrittenLine(line: string): string {
   const written = line.split("\r").findLast((state) => state !== "") ?? "";
   const shown: string[] = [];

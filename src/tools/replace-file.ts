@@ -9,31 +9,28 @@ import { buildTemporaryFileName, sweepTemporary } from "./sweep-temporary.ts";
 
 export interface FileReplacement {
   readonly to: AllowedPath;
-  /** As it is told. */
+  /** The path for messages. */
   readonly displayPath: string;
   readonly bytes: Uint8Array;
-  /** Refused if the file is no longer the one that was read. */
+  /** The stats of the file that was read; a changed file is refused. */
   readonly expected?: Pick<Stats, "ino" | "mtimeMs" | "size">;
   random(bytes: number): Uint8Array;
   readonly signal: AbortSignal;
 }
 
-/** The user's own mask decides, as for any program. */
+/** The umask applies, as for any program. */
 const FILE_MODE = 0o666;
 
-/**
- * The file has these bytes: all of them, on the disk, or it is as it was. One that was there keeps its mode, and its owner
- * where that may be kept; a further hard link to it keeps the old bytes.
- */
+/** Replaces a file atomically and flushes it. It keeps the mode, and the owner if possible; other hard links keep the old bytes. */
 export async function replaceFile(replacing: FileReplacement): Promise<void> {
   const { to, displayPath } = replacing;
   try {
     await mkdir(dirname(to.realPath), { recursive: true });
-    // Whatever happened to the name since it was looked at: only the folder that was meant is held.
+    // Pins the checked folder, even if its name changed since.
     const folder = await pinDirectory(dirname(to.realPath));
     try {
       await replaceEntry(folder, basename(to.realPath), replacing);
-      // The file is written; a folder that cannot be listed is no reason to say otherwise.
+      // The file is written already, so an error here does not matter.
       await sweepTemporary(dirname(to.realPath), folder.entryPath(""), Date.now()).catch(() => {});
     } finally {
       await folder.close();
@@ -62,21 +59,21 @@ async function replaceEntry(
       await handle.close();
     }
     if (signal.aborted)
-      throw new PostriderError("closed", `It was stopped before ${displayPath} was written.`);
+      throw new PostriderError("closed", `The call was stopped before ${displayPath} was written.`);
     if (hasChanged(await findWritableFile(target, displayPath), replacing.expected))
       throw new PostriderError(
         "busy",
-        `${displayPath} was changed by somebody else meanwhile. Read it again.`,
+        `${displayPath} was changed by another process in the meantime. Read it again.`,
       );
     await rename(beside, target);
   } catch (error) {
-    await unlink(beside).catch(() => {}); // nobody knows of it; what failed is told
+    await unlink(beside).catch(() => {}); // the original error is reported
     throw error;
   }
   await folder.sync();
 }
 
-/** A file that may be written to, if there is one. */
+/** The stats of a writable file, if it exists. */
 async function findWritableFile(target: string, shown: string): Promise<Stats | undefined> {
   const stats = await lstat(target).catch((error: unknown) => {
     if (getFileErrorCode(error) === "ENOENT") return undefined;
@@ -85,7 +82,7 @@ async function findWritableFile(target: string, shown: string): Promise<Stats | 
   if (stats === undefined) return undefined;
   if (stats.isDirectory()) throw new PostriderError("invalid_input", `${shown} is a folder.`);
   if (!stats.isFile()) throw new PostriderError("not_allowed", `${shown} is not a file.`);
-  // A rename asks for no right to the file itself.
+  // A rename does not check the permissions of the file itself.
   await access(target, constants.W_OK);
   return stats;
 }
@@ -94,10 +91,10 @@ async function restoreModeAndOwner(handle: FileHandle, { mode, uid, gid }: Stats
   const made = await handle.stat();
   if (made.uid !== uid || made.gid !== gid)
     await handle.chown(uid, gid).catch((error: unknown) => {
-      // Only root gives files away; to everyone else, what they write is theirs.
+      // Only root can change the owner.
       if (getFileErrorCode(error) !== "EPERM") throw error;
     });
-  // Who runs as somebody else by this file must not run what an agent wrote.
+  // Drops setuid and setgid, so that nobody runs an agent's text as another user.
   await handle.chmod(mode & 0o777);
 }
 

@@ -1,47 +1,47 @@
 import { textPart } from "../core/message.ts";
 import { KEPT_OUTPUT, type Process, processIdFrom } from "../core/process.ts";
+import { describeExit } from "../core/process-report.ts";
 import type { Terminal } from "../ports/terminal.ts";
 import type { ToolOutput } from "../ports/tool.ts";
 import { findShell } from "../processes/shell.ts";
 import type { CommandRequest } from "./command-request.ts";
 import { describeProcess, toJsonOutput } from "./describe-process.ts";
-import { describeExitStatus } from "./exit-status.ts";
 import { readReadableOutput, takeLastCharacters, toReadableOutput } from "./readable-output.ts";
 import { createFailedOutput } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { waitForProcessEnd } from "./wait-for-process-end.ts";
 
-/** Whoever looks after the program ends it in time; only if that one has fallen, this does. */
+/** The keeper enforces the time-out; this is the fallback if the keeper crashed. */
 const KILL_GRACE_MS = 5000;
-const NO_PTY_NOTE = "No terminal could be made for it, so it runs with pipes.";
+const NO_PTY_NOTE = "A terminal could not be created, so the command runs with pipes.";
 
-/** Runs until it ends, and says what it printed and how it ended. */
+/** Runs a command to its end and returns its output and exit code. */
 export async function runInForeground(
-  wanted: CommandRequest,
-  hands: ToolContext,
+  request: CommandRequest,
+  context: ToolContext,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
-  if (signal.aborted) return createFailedOutput("It was stopped before the command was run.");
-  const { timeoutMs } = wanted;
-  const started = await startProcess(wanted, hands, timeoutMs);
+  if (signal.aborted) return createFailedOutput("The call was stopped before the command ran.");
+  const { timeoutMs } = request;
+  const started = await startProcess(request, context, timeoutMs);
   const { id } = started;
-  // Nobody will ever write to it: what reads its input shall not wait for that.
-  if (!started.pty) await hands.processes.endInput(id).catch(() => {}); // ended already, then
-  const seen = await waitForProcessEnd(hands, id, { signal, longestMs: timeoutMs + KILL_GRACE_MS });
-  const ended = seen?.status.state === "ended" ? seen : await hands.processes.kill(id);
-  if (seen === undefined) return createFailedOutput("The session is gone, so the command was killed.");
-  const { text: printed, isTruncated } = await readReadableOutput(hands, id);
-  const how = describeEnd(ended, timeoutMs, signal.aborted && seen !== ended);
+  // Closes the input, because nobody can write to it and a reader would wait.
+  if (!started.pty) await context.processes.endInput(id).catch(() => {}); // it has ended already
+  const latest = await waitForProcessEnd(context, id, { signal, timeoutMs: timeoutMs + KILL_GRACE_MS });
+  const ended = latest?.status.state === "ended" ? latest : await context.processes.kill(id);
+  if (latest === undefined) return createFailedOutput("The session was deleted, so the command was killed.");
+  const { text: output, isTruncated } = await readReadableOutput(context, id);
+  const how = describeEnd(ended, timeoutMs, signal.aborted && latest !== ended);
   const notes = [
-    ...(isTruncated ? ["The beginning of the output is no longer kept."] : []),
-    ...(wanted.pty && !started.pty ? [NO_PTY_NOTE] : []),
-    ...wanted.notes,
+    ...(isTruncated ? ["The start of the output is no longer stored."] : []),
+    ...(request.pty && !started.pty ? [NO_PTY_NOTE] : []),
+    ...request.notes,
     how.text,
   ];
-  return formatCommandOutput([printed, ...notes], how.failed);
+  return formatCommandOutput([output, ...notes], how.failed);
 }
 
-/** Runs before the eyes of whoever sits in the editor. */
+/** Runs the command in a terminal of the editor. */
 export async function runInEditor(
   { command, cwd, timeoutMs, notes }: CommandRequest,
   terminal: Terminal,
@@ -51,20 +51,20 @@ export async function runInEditor(
     { call: id, executable: findShell(), args: ["-c", command], cwd, timeoutMs },
     signal,
   );
-  // An editor may give more than it was asked for.
+  // An editor may return more output than requested.
   return formatCommandOutput(
     [toReadableOutput(takeLastCharacters(end.text, KEPT_OUTPUT)), ...notes],
     end.failed,
   );
 }
 
-/** Runs on its own; the agent looks at it when it likes. */
-export async function startInBackground(wanted: CommandRequest, hands: ToolContext): Promise<ToolOutput> {
-  const started = await startProcess(wanted, hands);
-  const notes = [...(wanted.pty && !started.pty ? [NO_PTY_NOTE] : []), ...wanted.notes];
+/** Starts a background command and returns its id. */
+export async function startInBackground(request: CommandRequest, context: ToolContext): Promise<ToolOutput> {
+  const started = await startProcess(request, context);
+  const notes = [...(request.pty && !started.pty ? [NO_PTY_NOTE] : []), ...request.notes];
   return toJsonOutput({
-    ...describeProcess(started, hands.clock.now()),
-    notes: [`The tool process looks at it, with session_id ${started.id}.`, ...notes],
+    ...describeProcess(started, context.clock.now()),
+    notes: [`Use the tool process with session_id ${started.id} to inspect it.`, ...notes],
   });
 }
 
@@ -95,16 +95,19 @@ interface CommandEnd {
 }
 
 function describeEnd({ status, begunAt }: Process, timeoutMs: number, wasStopped: boolean): CommandEnd {
-  if (status.state !== "ended") return { text: "It could not be ended, and may still run.", failed: true };
-  if (wasStopped) return { text: "It was stopped, and killed.", failed: true };
+  if (status.state !== "ended") return { text: "The kill failed; the command may still run.", failed: true };
+  if (wasStopped) return { text: "The command was stopped and killed.", failed: true };
   const { exit, at } = status;
   const isSuccess = "code" in exit && exit.code === 0;
   if (!isSuccess && at - begunAt >= timeoutMs)
-    return { text: `It did not end within ${timeoutMs / 1000} seconds and was killed.`, failed: true };
-  return { text: describeExitStatus(exit), failed: !isSuccess };
+    return {
+      text: `The command did not end within ${timeoutMs / 1000} seconds and was killed.`,
+      failed: true,
+    };
+  return { text: `It ${describeExit(exit)}.`, failed: !isSuccess };
 }
 
-function formatCommandOutput([printed = "", ...notes]: readonly string[], hasFailed: boolean): ToolOutput {
-  const shown = printed === "" ? "(It printed nothing.)" : printed.replace(/\n$/, "");
+function formatCommandOutput([output = "", ...notes]: readonly string[], hasFailed: boolean): ToolOutput {
+  const shown = output === "" ? "(no output)" : output.replace(/\n$/, "");
   return { parts: [textPart([shown, ...notes].join("\n"))], ...(hasFailed && { failed: true }) };
 }

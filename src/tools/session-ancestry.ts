@@ -2,10 +2,10 @@ import type { Asker } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import type { Store } from "../ports/store.ts";
 
-/** Says from which session a session was forked in the end; it may be gone by now, or not for the asker to see. */
+/** Finds the original session of a fork; it may be deleted, or not visible to the asker. */
 export interface SessionAncestry {
   findRoot(session: string): Promise<string>;
-  /** Whether it was forked from this one, by however many steps. */
+  /** Whether the session is a fork of this one, directly or indirectly. */
   isDescendant(session: string, from: string): Promise<boolean>;
 }
 
@@ -18,11 +18,11 @@ export function createSessionAncestry({
 }): SessionAncestry {
   const known = new Map<string, Promise<Session | undefined>>();
   const get = (id: string): Promise<Session | undefined> => {
-    const found = known.get(id) ?? findExactSession(store, asker, id);
+    const found = known.get(id) ?? store.sessions.getSession({ asker, session: id });
     known.set(id, found);
     return found;
   };
-  /** The session itself, then what it was forked from, and so on. An imported one may name itself. */
+  /** The session, its origin, the origin of that, and so on. An imported session may name itself as parent. */
   const line = async (session: string): Promise<ReadonlySet<string>> => {
     const passed = new Set<string>();
     for (let id: string | undefined = session; id !== undefined && !passed.has(id); ) {
@@ -35,8 +35,4 @@ export function createSessionAncestry({
     findRoot: async (session) => [...(await line(session))].at(-1) ?? session,
     isDescendant: async (session, from) => (await line(session)).has(from),
   };
-}
-
-async function findExactSession(store: Store, asker: Asker, id: string): Promise<Session | undefined> {
-  return (await store.sessions.find({ asker, text: id })).find((session) => session.id === id);
 }

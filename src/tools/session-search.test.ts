@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { called, handsIn } from "../../test/support/hands.ts";
 import { comeTo } from "../../test/support/places.ts";
 import { DAY, MINUTE, openHome, START } from "../../test/support/test-home.ts";
+import { buildToolContext, called } from "../../test/support/tool-context.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
 import { sessionSearchTool } from "./session-search.ts";
@@ -19,8 +19,8 @@ interface Found {
   readonly results: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-async function searched(hands: ToolContext, given: object): Promise<Found> {
-  const { text, failed } = await called(sessionSearchTool(hands), given);
+async function searched(context: ToolContext, given: object): Promise<Found> {
+  const { text, failed } = await called(sessionSearchTool(context), given);
   expect(failed).toBe(false);
   return JSON.parse(text) as Found;
 }
@@ -28,11 +28,11 @@ async function searched(hands: ToolContext, given: object): Promise<Found> {
 async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { sessions, clock } = home;
-  const hands = handsIn(home, more);
+  const context = buildToolContext(home, more);
   return {
     home,
-    hands,
-    search: (given: object, session = "none") => searched({ ...hands, session }, given),
+    context,
+    search: (given: object, session = "none") => searched({ ...context, session }, given),
     /** A session in which this was said, by turns by the person and the agent. */
     async talked(...lines: readonly string[]) {
       clock.pass(MINUTE);
@@ -47,7 +47,7 @@ async function room(more: Partial<ToolContext> = {}) {
 }
 
 describe("session_search with a query", () => {
-  it("gives the messages around what was found, with where and when it was said", async () => {
+  it("returns the messages around each hit, with place and time", async () => {
     const { home, talked, search } = await room();
     const trip = await talked("Wohin?", "Nach Lübeck.", "And by which train?", "The one at nine.");
     await home.sessions.title(me, trip.id, "Trip");
@@ -72,7 +72,7 @@ describe("session_search with a query", () => {
     });
   });
 
-  it("shortens long outputs and messages, names the tools that were called, and keeps to a length", async () => {
+  it("shortens long outputs and messages, names the called tools, and respects the maximum length", async () => {
     const { home, talked, search } = await room();
     const { id } = await talked("begin");
     const output = `${"A".repeat(250)}${"x".repeat(5000)}${"Z".repeat(250)}`;
@@ -103,7 +103,7 @@ describe("session_search with a query", () => {
     expect(lines.length).toBeLessThanOrEqual(6100);
   });
 
-  it("counts a session and its forks as one, and leaves out the one that is current with all its kin", async () => {
+  it("counts a session and its forks as one, and omits the current session and its relatives", async () => {
     const { home, talked, search } = await room();
     const first = await talked("the heron flies");
     const fork = await home.sessions.fork(me, first.id);
@@ -123,7 +123,7 @@ describe("session_search with a query", () => {
     expect(results).toMatchObject([{ excerpts: expect.stringMatching(/^\[USER\]: the heron flies/) }]);
   });
 
-  it("comes to an end where sessions that were imported name each other as their origin", async () => {
+  it("ends when imported sessions name each other as their origin", async () => {
     const there = await room();
     const pair = [await there.talked("the ibis"), await there.talked("the ibis")];
     const { home, talked, search } = await room();
@@ -140,7 +140,7 @@ describe("session_search with a query", () => {
     expect((await search({}, pair[0]?.id)).results).toMatchObject([{ session_id: other.id }]);
   });
 
-  it("finds other sessions behind many hits in the current one", async () => {
+  it("finds other sessions after many hits in the current one", async () => {
     const { home, talked, search } = await room();
     const old = await talked("the one cormorant");
     const { id } = await talked("cormorant");
@@ -152,7 +152,7 @@ describe("session_search with a query", () => {
     expect((await search({ query: "cormorant" }, id)).results).toMatchObject([{ session_id: old.id }]);
   });
 
-  it("shows nothing of what was taken back", async () => {
+  it("shows no undone messages", async () => {
     const { home, talked, search } = await room();
     const { id } = await talked("keep the osprey", "yes", "the embarrassing osprey", "oh");
     await home.sessions.undo(me, id);
@@ -160,7 +160,7 @@ describe("session_search with a query", () => {
     expect(results).toMatchObject([{ excerpts: "[USER]: keep the osprey\n[ASSISTANT]: yes" }]);
   });
 
-  it("reads a limit as it comes, and clamps it; and takes only the roles that there are", async () => {
+  it("accepts any limit and clamps it, and ignores unknown roles", async () => {
     const { talked, search } = await room();
     for (let n = 0; n < 8; n += 1) await talked(`gull ${n}`, `a gull, you say`);
     for (const [limit, count] of [
@@ -186,10 +186,10 @@ describe("session_search with a query", () => {
     ] as const)
       expect((await search({ query: "gull", role_filter })).count, role_filter).toBe(count);
     expect((await search({ query: "say", role_filter: "user" })).count).toBe(0);
-    expect((await search({ query: "gull", role_filter: "tool" })).note).toMatch(/not what tools gave back/);
+    expect((await search({ query: "gull", role_filter: "tool" })).note).toMatch(/not tool results/);
   });
 
-  it("never fails, whatever is asked", async () => {
+  it("never fails, for any arguments", async () => {
     const { search } = await room();
     for (const query of [
       "C++",
@@ -217,7 +217,7 @@ describe("session_search with a query", () => {
 });
 
 describe("session_search without a query", () => {
-  it("lists the newest sessions but the current one and its forks, with where they were and how they began", async () => {
+  it("lists the newest sessions except the current one and its forks, with platform and first words", async () => {
     const { home, talked, search } = await room();
     const old = await talked("the first words", "an answer");
     await home.sessions.title(me, old.id, "Beginnings");
@@ -249,14 +249,14 @@ describe("session_search without a query", () => {
     ]);
   });
 
-  it("names the platform, and finds older ones behind many that do not count", async () => {
+  it("names the platform, and finds older sessions behind many ignored ones", async () => {
     const { home, search } = await room();
     const telegram: Source = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
     const at = await comeTo(home, telegram);
     await at.say("from the train");
     home.clock.pass(DAY);
-    const mine = { ...at.hands, session: "none" };
-    for (let n = 0; n < 60; n += 1) await home.sessions.create({ person: at.hands.owner });
+    const mine = { ...at.context, session: "none" };
+    for (let n = 0; n < 60; n += 1) await home.sessions.create({ person: at.context.owner });
     expect((await searched(mine, { limit: 1 })).results).toMatchObject([
       { source: "telegram", preview: "from the train" },
     ]);
@@ -300,10 +300,10 @@ describe("two people and their groups", () => {
             } else if (act === "new") await home.sessions.reset(at.asker, at.conversation);
             else await home.sessions.fork(at.asker, (await comeTo(home, source)).session);
           }
-          for (const [asking, { hands }] of here.entries()) {
-            const all = JSON.stringify(await searched({ ...hands, session: "none" }, { limit: 5 }));
+          for (const [asking, { context }] of here.entries()) {
+            const all = JSON.stringify(await searched({ ...context, session: "none" }, { limit: 5 }));
             for (const { nonce, place } of said) {
-              const found = await searched({ ...hands, session: "none" }, { query: nonce });
+              const found = await searched({ ...context, session: "none" }, { query: nonce });
               expect(found.count > 0, `${nonce} of ${place} for ${asking}`).toBe(may(asking, place, own));
               if (!may(asking, place, own)) expect(all).not.toContain(nonce);
             }

@@ -4,61 +4,61 @@ import { readTextArgument, toToolArguments } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
 
 const DEFAULT_SESSIONS = 3;
-const MOST_SESSIONS = 5;
+const MAX_SESSIONS = 5;
 
-export function sessionSearchTool(hands: ToolContext): Tool {
-  const isGroup = "chat" in hands.asker && hands.asker.chat !== undefined;
+export function sessionSearchTool(context: ToolContext): Tool {
+  const isGroup = "chat" in context.asker && context.asker.chat !== undefined;
   return {
     name: "session_search",
     description: [
       isGroup
-        ? "Finds what was said in earlier sessions of this chat, and in no other."
-        : "Finds what was said in earlier sessions of the person you talk with.",
-      "With a query, gives excerpts: the messages around what was found, word for word, of a few sessions. Nobody sums them up; search again with other words if they do not tell enough.",
-      'All words must stand in one message; "a phrase", word*, OR and -word work, too.',
+        ? "Searches the messages of earlier sessions of this chat only."
+        : "Searches the messages of earlier sessions of the person that you talk with.",
+      "With a query, returns excerpts of a few sessions: the exact messages around each hit, without a summary. Search again with other words if they are not enough.",
+      'One message must contain all words; "a phrase", word*, OR and -word are supported.',
       "Without a query, lists the newest sessions.",
     ].join(" "),
     input: {
       type: "object",
       properties: {
-        query: { type: "string", description: "What to look for; blank lists the newest sessions." },
+        query: { type: "string", description: "The words to search; empty lists the newest sessions." },
         role_filter: {
           type: "string",
-          description: "Only what these said, with commas between: user, assistant.",
+          description: "Only messages of these roles, separated by commas: user, assistant.",
         },
         limit: {
           type: ["number", "string"],
-          description: `How many sessions: ${DEFAULT_SESSIONS} unless given, ${MOST_SESSIONS} at most.`,
+          description: `The number of sessions: default ${DEFAULT_SESSIONS}, at most ${MAX_SESSIONS}.`,
         },
       },
       additionalProperties: false,
     },
     effect: "none",
     async run(value) {
-      const given = toToolArguments(value);
-      const query = (readTextArgument(given, "query") ?? "").trim();
-      const limit = parseLimit(given.limit);
+      const args = toToolArguments(value);
+      const query = (readTextArgument(args, "query") ?? "").trim();
+      const limit = parseLimit(args.limit);
       const { listRecentSessions: recent, searchEarlierSessions: found } = await import(
         "./earlier-sessions.ts"
       );
       const answer = await (query === ""
-        ? recent(hands, limit)
-        : found(hands, query, parseRoles(readTextArgument(given, "role_filter")), limit));
+        ? recent(context, limit)
+        : found(context, query, parseRoles(readTextArgument(args, "role_filter")), limit));
       return { parts: [textPart(JSON.stringify(answer, null, 2))] } satisfies ToolOutput;
     },
   };
 }
 
-/** Whatever it was given as: something is always shown, and never too much. */
-function parseLimit(given: unknown): number {
-  const number = typeof given === "string" && given.trim() !== "" ? Number(given) : given;
+/** Accepts any value and limits it to a valid number. */
+function parseLimit(args: unknown): number {
+  const number = typeof args === "string" && args.trim() !== "" ? Number(args) : args;
   if (typeof number !== "number" || Number.isNaN(number)) return DEFAULT_SESSIONS;
-  return Math.max(1, Math.min(MOST_SESSIONS, Math.trunc(number)));
+  return Math.max(1, Math.min(MAX_SESSIONS, Math.trunc(number)));
 }
 
-/** Names that are none are passed over; if nothing is left of them, everybody's words count. */
-function parseRoles(given: string | undefined): readonly Role[] | undefined {
-  const names = (given ?? "")
+/** Ignores unknown roles; without a known role, all roles are searched. */
+function parseRoles(args: string | undefined): readonly Role[] | undefined {
+  const names = (args ?? "")
     .toLowerCase()
     .split(",")
     .map((name) => name.trim());

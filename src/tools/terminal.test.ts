@@ -13,22 +13,22 @@ beforeAll(async () => {
 });
 afterAll(() => room.close());
 
-describe("a command that is waited for", () => {
-  it("gives back what it printed, on both ways, and its exit code", async () => {
+describe("a foreground command", () => {
+  it("returns stdout, stderr and its exit code", async () => {
     const { run } = await terminal();
     const output = await run({ command: "echo out; echo err >&2" });
     expect(output).toMatchObject({ failed: false });
-    expect(output.text.split("\n").toSorted()).toEqual(["Exit code 0.", "err", "out"]);
-    expect((await run({ command: "true" })).text).toBe("(It printed nothing.)\nExit code 0.");
+    expect(output.text.split("\n").toSorted()).toEqual(["It ended with code 0.", "err", "out"]);
+    expect((await run({ command: "true" })).text).toBe("(no output)\nIt ended with code 0.");
   });
 
-  it("has failed with a code other than zero, and says the code", async () => {
+  it("fails with a code other than zero, and returns the code", async () => {
     const { run } = await terminal();
     const output = await run({ command: "echo before; exit 3" });
-    expect(output).toMatchObject({ failed: true, text: "before\nExit code 3." });
+    expect(output).toMatchObject({ failed: true, text: "before\nIt ended with code 3." });
     expect(await run({ command: "no-such-program-at-all" })).toMatchObject({
       failed: true,
-      text: expect.stringMatching(/not found\nExit code 127\.$/),
+      text: expect.stringMatching(/not found\nIt ended with code 127\.$/),
     });
     expect(await run({ command: "kill -KILL $$" })).toMatchObject({
       failed: true,
@@ -36,29 +36,29 @@ describe("a command that is waited for", () => {
     });
   });
 
-  it("is read as at a terminal: no colours, and a progress bar as it stood last", async () => {
+  it("has readable output: no colours, and the last state of a progress bar", async () => {
     const { run } = await terminal();
     const { text } = await run({ command: "printf '\\033[31mred\\033[0m\\n10%%\\r100%%\\nend\\n'" });
-    expect(text).toBe("red\n100%\nend\nExit code 0.");
+    expect(text).toBe("red\n100%\nend\nIt ended with code 0.");
   });
 
-  it("runs in the working folder, or in the one that is named", async () => {
-    const { run, hands } = await terminal();
-    mkdirSync(join(hands.cwd, "deep/er"), { recursive: true });
-    expect((await run({ command: "pwd" })).text).toBe(`${hands.cwd}\nExit code 0.`);
-    expect((await run({ command: "pwd", workdir: "deep/er" })).text).toContain(`${hands.cwd}/deep/er\n`);
-    expect((await run({ command: "pwd", workdir: "/" })).text).toBe("/\nExit code 0.");
-    const atHome = await terminal({ environment: { ...hands.environment, HOME: hands.cwd } });
-    expect((await atHome.run({ command: "pwd", workdir: "~/deep" })).text).toContain(`${hands.cwd}/deep\n`);
+  it("runs in the working folder, or in the named one", async () => {
+    const { run, context } = await terminal();
+    mkdirSync(join(context.cwd, "deep/er"), { recursive: true });
+    expect((await run({ command: "pwd" })).text).toBe(`${context.cwd}\nIt ended with code 0.`);
+    expect((await run({ command: "pwd", workdir: "deep/er" })).text).toContain(`${context.cwd}/deep/er\n`);
+    expect((await run({ command: "pwd", workdir: "/" })).text).toBe("/\nIt ended with code 0.");
+    const atHome = await terminal({ environment: { ...context.environment, HOME: context.cwd } });
+    expect((await atHome.run({ command: "pwd", workdir: "~/deep" })).text).toContain(`${context.cwd}/deep\n`);
   });
 
-  it("is not run in a folder that is not there", async () => {
-    const { run, hands } = await terminal();
-    writeFileSync(join(hands.cwd, "file"), "");
-    const command = `touch ${join(hands.cwd, "ran")}`;
+  it("is not run in a missing folder", async () => {
+    const { run, context } = await terminal();
+    writeFileSync(join(context.cwd, "file"), "");
+    const command = `touch ${join(context.cwd, "ran")}`;
     expect(await run({ command, workdir: "nowhere" })).toEqual({
       failed: true,
-      text: `There is no folder ${hands.cwd}/nowhere. Nothing was run.`,
+      text: `The folder ${context.cwd}/nowhere does not exist. Nothing was run.`,
     });
     expect((await run({ command, workdir: "file" })).text).toContain("is not a folder");
     expect((await run({ command: "ls" })).text).not.toContain("ran");
@@ -67,29 +67,29 @@ describe("a command that is waited for", () => {
   it.each([
     ["nothing", "  \n", "empty"],
     ["a NUL", "echo \0", "NUL"],
-    ["more than a program can be given", `echo ${"x".repeat(130_000)}`, "into a file"],
-  ])("is refused with words when it is %s", async (_, command, words) => {
+    ["more than a program can be given", `echo ${"x".repeat(130_000)}`, "to a file"],
+  ])("is refused with an error text when it is %s", async (_, command, words) => {
     const { run } = await terminal();
     expect(await run({ command })).toMatchObject({ failed: true, text: expect.stringContaining(words) });
   });
 
-  it("does not wait for input that nobody will give", async () => {
+  it("does not wait for input", async () => {
     const { run } = await terminal();
     expect((await run({ command: "cat; echo read it all", timeout: 20 })).text).toContain("read it all");
   });
 
-  it("is killed when its time is over, with what it has started, and what it printed is given back", async () => {
+  it("is killed with its child processes after the time-out, and its output is returned", async () => {
     const { run } = await terminal();
     const output = await run({ command: "echo begun; sleep 61 & echo $!; wait", timeout: 1 });
     expect(output.failed).toBe(true);
-    expect(output.text).toMatch(/^begun\n\d+\nIt did not end within 1 seconds and was killed\.$/);
+    expect(output.text).toMatch(/^begun\n\d+\nThe command did not end within 1 seconds and was killed\.$/);
     expect(isAlive(Number(output.text.split("\n")[1]))).toBe(false);
   });
 
-  it("takes ten minutes at most, and says so", async () => {
+  it("has a time-out of at most ten minutes, which is noted", async () => {
     const { run } = await terminal();
     const { text, failed } = await run({ command: "echo x", timeout: 3600 });
-    expect(text).toMatch(/^x\ntimeout was lowered to 600 seconds, .*\nExit code 0\.$/);
+    expect(text).toMatch(/^x\ntimeout was lowered to 600 seconds, .*\nIt ended with code 0\.$/);
     expect(failed).toBe(false);
   });
 
@@ -98,29 +98,29 @@ describe("a command that is waited for", () => {
     const stop = new AbortController();
     const stopped = one.run({ command: "echo $$; sleep 62" }, stop.signal);
     const going = other.run({ command: "mkfifo go; echo $$; read x < go; echo went on" });
-    const pids = await Promise.all([one, other].map(({ hands }) => room.printed(hands, /^(\d+)\n/)));
+    const pids = await Promise.all([one, other].map(({ context }) => room.printed(context, /^(\d+)\n/)));
     stop.abort();
-    expect(await stopped).toEqual({ failed: true, text: `${pids[0]}\nIt was stopped, and killed.` });
+    expect(await stopped).toEqual({ failed: true, text: `${pids[0]}\nThe command was stopped and killed.` });
     expect(pids.map((pid) => isAlive(Number(pid)))).toEqual([false, true]);
-    await writeFile(join(other.hands.cwd, "go"), "x\n");
-    expect(await going).toEqual({ failed: false, text: `${pids[1]}\nwent on\nExit code 0.` });
+    await writeFile(join(other.context.cwd, "go"), "x\n");
+    expect(await going).toEqual({ failed: false, text: `${pids[1]}\nwent on\nIt ended with code 0.` });
   });
 
-  it("does not begin when it was stopped before", async () => {
-    const { run, hands } = await terminal();
+  it("does not start when the call was stopped before", async () => {
+    const { run, context } = await terminal();
     expect(await run({ command: "touch ran" }, AbortSignal.abort())).toMatchObject({ failed: true });
-    const { asker, conversation } = hands;
+    const { asker, conversation } = context;
     expect(
       await room.store.processes.listProcesses({ asker, conversation, foreground: true, endedSince: 0 }),
     ).toEqual([]);
   });
 
-  it("sees nothing of the environment but what it is given", async () => {
+  it("sees only the configured environment", async () => {
     process.env.POSTRIDER_TEST_SECRET = "a-secret-of-the-program";
     try {
-      const { run, hands } = await terminal();
+      const { run, context } = await terminal();
       const { text } = await run({ command: "env" });
-      expect(text).toContain(`PATH=${hands.environment.PATH}`);
+      expect(text).toContain(`PATH=${context.environment.PATH}`);
       expect(text).not.toContain("a-secret-of-the-program");
       expect(text).not.toContain("VITEST");
     } finally {
@@ -128,10 +128,10 @@ describe("a command that is waited for", () => {
     }
   });
 
-  it("gives back no secret, however it is printed", async () => {
+  it("never returns a secret", async () => {
     const secrets = ["s3cret-0123456789", "two\nlines-of-a-key"];
-    const hands = await room.hands({ secrets });
-    const [tool, look] = createTools(["terminal", "process"], hands);
+    const context = await room.context({ secrets });
+    const [tool, look] = createTools(["terminal", "process"], context);
     if (tool === undefined || look === undefined) throw new Error("the tools are missing");
     const command = "printf 's3cret-0123456789 s3cr\\033[0met-0123456789 two\\nlines-of-a-key\\n'";
     const { text } = await room.call(tool, { command });
@@ -142,25 +142,25 @@ describe("a command that is waited for", () => {
     expect(waited).not.toMatch(/s3cret|lines-of-a-key/);
   });
 
-  it("tells what was asked for and is only for the background", async () => {
+  it("reports arguments that are only for background commands", async () => {
     const { run } = await terminal();
     const { text } = await run({ command: "echo x", check_interval: 60, notify_on_complete: true });
-    expect(text).toContain("check_interval, notify_on_complete did nothing");
+    expect(text).toContain("check_interval, notify_on_complete were ignored");
   });
 });
 
 describe("a command whose keeper is killed", () => {
-  it("does not keep the agent waiting for ever, and is ended", async () => {
+  it("does not block the agent, and is ended", async () => {
     const apart = await toolRoom({ apart: true });
     try {
-      const hands = await apart.hands();
-      const running = apart.call(terminalTool(hands), { command: "echo $$; sleep 74", timeout: 1 });
-      const pid = Number(await apart.printed(hands, /^(\d+)\n/));
+      const context = await apart.context();
+      const running = apart.call(terminalTool(context), { command: "echo $$; sleep 74", timeout: 1 });
+      const pid = Number(await apart.printed(context, /^(\d+)\n/));
       await apart.killKeeper();
       const output = await running;
       expect(output).toEqual({
         failed: true,
-        text: `${pid}\nIt did not end within 1 seconds and was killed.`,
+        text: `${pid}\nThe command did not end within 1 seconds and was killed.`,
       });
       expect(isAlive(pid)).toBe(false);
     } finally {
@@ -170,22 +170,22 @@ describe("a command whose keeper is killed", () => {
 });
 
 describe("a command in an editor that has a terminal", () => {
-  it("runs there, unless it is left alone or needs a terminal of its own", async () => {
+  it("runs there, unless it is a background command or needs a pty", async () => {
     const ran: TerminalCommand[] = [];
-    const { run, hands } = await terminal({
+    const { run, context } = await terminal({
       terminal: {
         async run(command) {
           ran.push(command);
-          return { text: "\u001b[1mfrom the editor\u001b[0m\nExit code 1.", failed: true };
+          return { text: "\u001b[1mfrom the editor\u001b[0m\nIt ended with code 1.", failed: true };
         },
       },
     });
     expect(await run({ command: "make all", timeout: 7 })).toEqual({
       failed: true,
-      text: "from the editor\nExit code 1.",
+      text: "from the editor\nIt ended with code 1.",
     });
     expect(ran).toMatchObject([
-      { call: "call_1", args: ["-c", "make all"], cwd: hands.cwd, timeoutMs: 7000 },
+      { call: "call_1", args: ["-c", "make all"], cwd: context.cwd, timeoutMs: 7000 },
     ]);
     expect((await run({ command: "tty > /dev/null && echo tty", pty: true })).text).toContain("tty");
     expect((await run({ command: "true", background: true })).text).toContain("session_id");
@@ -193,48 +193,58 @@ describe("a command in an editor that has a terminal", () => {
   });
 });
 
-describe("a command that is left to run", () => {
-  it("is there at once, with its id and pid and how to look at it", async () => {
-    const { run, hands } = await terminal();
+describe("a background command", () => {
+  it("returns at once, with its id, its pid and a hint", async () => {
+    const { run, context } = await terminal();
     const started = room.json(await run({ command: "sleep 63", background: true }));
     expect(started).toMatchObject({
       session_id: expect.stringMatching(/^proc_[0-9a-f]{12}$/),
       status: "running",
       pid: expect.any(Number),
-      notes: [expect.stringContaining("tool process"), "The chat is told of its end."],
+      notes: [expect.stringContaining("tool process"), "The chat is notified at its end."],
     });
     expect(isAlive(Number(started.pid))).toBe(true);
-    const row = await room.store.processes.getProcess({ asker: hands.asker, id: String(started.session_id) });
+    const row = await room.store.processes.getProcess({
+      asker: context.asker,
+      id: String(started.session_id),
+    });
     expect(row).toMatchObject({
-      session: hands.session,
-      conversation: hands.conversation,
-      target: hands.target,
+      session: context.session,
+      conversation: context.conversation,
+      target: context.target,
       background: true,
       watch: { mode: "all", patterns: [], wakes: false },
     });
   });
 
   it.each([
-    [{ check_interval: 5 }, { mode: "all", everyMs: 30_000 }, /raised to 30 seconds.*every 30 seconds of/s],
+    [{ check_interval: 5 }, { mode: "all", everyMs: 30_000 }, /raised to 30 seconds.*every 30 seconds with/s],
     [
       { check_interval: 90 },
       { mode: "all", everyMs: 90_000 },
-      /told every 90 seconds of .* and of its end\./,
+      /notified every 90 seconds with .* and at its end\./,
     ],
-    [{ notify: "result" }, { mode: "result" }, /told of its end\./],
-    [{ notify: "error" }, { mode: "error" }, /told of its end if it fails\./],
-    [{ notify: "off" }, { mode: "off" }, /told nothing of it\./],
+    [{ notify: "result" }, { mode: "result" }, /notified at its end\./],
+    [{ notify: "error" }, { mode: "error" }, /notified at its end if it fails\./],
+    [{ notify: "off" }, { mode: "off" }, /gets no notifications\./],
     [
       { notify: "off", notify_on_complete: true },
       { mode: "off", wakes: true },
-      /told nothing of it\. You are told when it ends/,
+      /gets no notifications\. You are notified when it ends/,
     ],
-    [{ watch_patterns: ["ready", " "] }, { patterns: ["ready"] }, /of lines with one of the patterns and of/],
-    [{ timeout: 5 }, { mode: "all" }, /timeout is not for background/],
-  ])("is watched as %j wants, and that is said", async (given, watch, words) => {
-    const { run, hands } = await terminal();
+    [
+      { watch_patterns: ["ready", " "] },
+      { patterns: ["ready"] },
+      /for lines with one of the patterns and at/,
+    ],
+    [{ timeout: 5 }, { mode: "all" }, /timeout was ignored/],
+  ])("has the notifications of %j, which are described", async (given, watch, words) => {
+    const { run, context } = await terminal();
     const started = room.json(await run({ command: "true", background: true, ...given }));
-    const row = await room.store.processes.getProcess({ asker: hands.asker, id: String(started.session_id) });
+    const row = await room.store.processes.getProcess({
+      asker: context.asker,
+      id: String(started.session_id),
+    });
     expect(row?.watch).toMatchObject(watch);
     expect(JSON.stringify(started.notes)).toMatch(words);
     expect(JSON.stringify(started.notes).includes("raised")).toBe(
@@ -242,16 +252,16 @@ describe("a command that is left to run", () => {
     );
   });
 
-  it("is watched as the settings say, where the agent does not", async () => {
+  it("has the notifications of the settings by default", async () => {
     const { run } = await terminal({ watchMode: "error" });
-    expect((await run({ command: "true", background: true })).text).toContain("of its end if it fails");
+    expect((await run({ command: "true", background: true })).text).toContain("at its end if it fails");
   });
 });
 
 describe("a dangerous command", () => {
-  it("is asked about first, in words; the answer holds for this very command in its folder only", async () => {
-    const { tool, hands } = await terminal();
-    const cwd = realpathSync(hands.cwd);
+  it("needs an approval, which covers only this command in its folder", async () => {
+    const { tool, context } = await terminal();
+    const cwd = realpathSync(context.cwd);
     mkdirSync(join(cwd, "sub"));
     symlinkSync("sub", join(cwd, "link"));
     const command = "  rm -rf /var/lib/x \n";
@@ -266,7 +276,7 @@ describe("a dangerous command", () => {
     });
   });
 
-  it("is one that reaches into Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
+  it("accesses Postrider's own folder, at any path, except the workspace in it", async () => {
     const { tool } = await terminal({
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],
@@ -282,15 +292,15 @@ describe("a dangerous command", () => {
     ).toBeUndefined();
   });
 
-  it("is one that reaches into Postrider's own folder by its working folder, or through a link", async () => {
-    const { hands } = await terminal();
-    const home = join(hands.cwd, "home");
+  it("accesses Postrider's own folder through its working folder or a link", async () => {
+    const { context } = await terminal();
+    const home = join(context.cwd, "home");
     const workspace = join(home, "workspaces", "a");
     mkdirSync(workspace, { recursive: true });
     writeFileSync(join(home, "config.yaml"), "token: x");
     symlinkSync("../..", join(workspace, "up"));
     const tool = terminalTool({
-      ...hands,
+      ...context,
       cwd: workspace,
       deniedFolders: [home],
       allowedFolders: [workspace],
@@ -305,7 +315,7 @@ describe("a dangerous command", () => {
     expect(await asks("cat notes.txt")).toBeUndefined();
   });
 
-  it("is told from one that is not", async () => {
+  it("is distinguished from a harmless one", async () => {
     const { tool } = await terminal();
     for (const command of ["ls -la", "git status", "", "npm test"])
       expect(await tool.buildApprovalRequest?.({ command })).toBeUndefined();
@@ -313,8 +323,8 @@ describe("a dangerous command", () => {
   });
 });
 
-async function terminal(more: Parameters<ToolRoom["hands"]>[0] = {}) {
-  const hands = await room.hands(more);
-  const tool = terminalTool(hands);
-  return { hands, tool, run: (given: unknown, signal?: AbortSignal) => room.call(tool, given, signal) };
+async function terminal(more: Parameters<ToolRoom["context"]>[0] = {}) {
+  const context = await room.context(more);
+  const tool = terminalTool(context);
+  return { context, tool, run: (given: unknown, signal?: AbortSignal) => room.call(tool, given, signal) };
 }

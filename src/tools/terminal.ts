@@ -1,44 +1,45 @@
 import type { ApprovalRequest } from "../core/approval.ts";
 import { MIN_REPORT_INTERVAL_MS, WATCH_MODES } from "../core/process.ts";
 import type { Tool } from "../ports/tool.ts";
-import { LONGEST_TIMEOUT_S, parseCommandRequest, resolveRealFolder } from "./command-request.ts";
+import { MAX_TIMEOUT_S, parseCommandRequest, resolveRealFolder } from "./command-request.ts";
 import { readTextArgument, runToolAction, toToolArguments } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
-import { LONGEST_PATTERN, MOST_PATTERNS } from "./watch-request.ts";
+import { MAX_PATTERN_LENGTH, MAX_PATTERNS } from "./watch-request.ts";
 
-/** Commands in a shell: waited for, or left to run while the agent goes on. */
-export function terminalTool(hands: ToolContext): Tool {
+/** Runs shell commands in the foreground or in the background. */
+export function terminalTool(context: ToolContext): Tool {
   return {
     name: "terminal",
     description: DESCRIPTION,
     input: INPUT,
     effect: "external",
-    buildApprovalRequest: (given) => buildApprovalRequest(given, hands),
-    run: (given, call) =>
+    buildApprovalRequest: (args) => buildApprovalRequest(args, context),
+    run: (args, call) =>
       runToolAction(async () => {
-        const { runInForeground: runHere, runInEditor, startInBackground } = await import("./run-command.ts");
-        const wanted = await parseCommandRequest(toToolArguments(given), hands);
-        if (wanted.background) return startInBackground(wanted, hands);
-        if (hands.terminal !== undefined && !wanted.pty) return runInEditor(wanted, hands.terminal, call);
-        return runHere(wanted, hands, call.signal);
+        const { runInForeground, runInEditor, startInBackground } = await import("./run-command.ts");
+        const request = await parseCommandRequest(toToolArguments(args), context);
+        if (request.background) return startInBackground(request, context);
+        if (context.terminal !== undefined && !request.pty)
+          return runInEditor(request, context.terminal, call);
+        return runInForeground(request, context, call.signal);
       }),
   };
 }
 
-/** A dangerous command is asked of the person, who allows this very command and no other. */
+/** Requests an approval for a dangerous command. It covers exactly this command. */
 async function buildApprovalRequest(
   value: unknown,
-  hands: ToolContext,
+  context: ToolContext,
 ): Promise<ApprovalRequest | undefined> {
-  const given = toToolArguments(value);
-  const command = readTextArgument(given, "command")?.trim() ?? "";
-  const folder = await resolveRealFolder(given, hands);
-  // Loaded for the first command: a chat without commands does not wait for it.
-  const [{ findDanger }, { buildCommandContext: commandContext }] = await Promise.all([
+  const args = toToolArguments(value);
+  const command = readTextArgument(args, "command")?.trim() ?? "";
+  const folder = await resolveRealFolder(args, context);
+  // Loaded with the first command, to keep chats without commands fast.
+  const [{ findDanger }, { buildCommandContext }] = await Promise.all([
     import("./command-analysis/find-danger.ts"),
     import("./build-command-context.ts"),
   ]);
-  const danger = findDanger(command, commandContext(hands, folder));
+  const danger = findDanger(command, buildCommandContext(context, folder));
   if (danger === undefined) return undefined;
   return {
     title: `Run a command that ${danger.why}`,
@@ -48,42 +49,42 @@ async function buildApprovalRequest(
   };
 }
 
-const DESCRIPTION = `Runs a command in a shell and gives back what it prints and its exit code.
-Each command starts in the working folder with a shell of its own: cd and export do not last.
-With background it returns at once; look at it, write to it and end it with the tool process. Servers, watchers and long work belong there.
-With pty the program has a terminal of its own: for programs that ask questions or draw.`;
+const DESCRIPTION = `Runs a command in a shell and returns its output and exit code.
+Each command runs in a new shell in the working folder: cd and export do not persist.
+With background it returns at once; use the tool process to inspect it, write to it and end it. Use it for servers, watchers and long work.
+With pty the command gets a terminal, for programs that ask questions or draw.`;
 
 const INPUT: Tool["input"] = {
   type: "object",
   properties: {
-    command: { type: "string", description: "As a shell takes it." },
-    background: { type: "boolean", description: "Do not wait for its end." },
-    pty: { type: "boolean", description: "Give it a terminal of its own." },
+    command: { type: "string", description: "The shell command." },
+    background: { type: "boolean", description: "Do not wait for the end of the command." },
+    pty: { type: "boolean", description: "Run the command in a terminal." },
     workdir: { type: "string", description: "The folder to run in; relative to the working folder." },
     timeout: {
       type: "number",
       exclusiveMinimum: 0,
-      description: `Seconds to wait for its end, ${LONGEST_TIMEOUT_S} at most; then it is killed. Not with background.`,
+      description: `Seconds until the command is killed, at most ${MAX_TIMEOUT_S}. Not with background.`,
     },
     check_interval: {
       type: "number",
-      description: `With background: tell the chat every so many seconds what it has printed; ${MIN_REPORT_INTERVAL_MS / 1000} at least.`,
+      description: `With background: the interval in seconds at which the chat gets new output; at least ${MIN_REPORT_INTERVAL_MS / 1000}.`,
     },
     watch_patterns: {
       type: "array",
-      items: { type: "string", maxLength: LONGEST_PATTERN },
-      maxItems: MOST_PATTERNS,
-      description: "With background: tell the chat at once of a line that holds one of these texts.",
+      items: { type: "string", maxLength: MAX_PATTERN_LENGTH },
+      maxItems: MAX_PATTERNS,
+      description: "With background: notify the chat at once about a line that contains one of these texts.",
     },
     notify: {
       type: "string",
       enum: WATCH_MODES,
       description:
-        "With background: what the chat is told: everything, only the end (result), only an end that failed (error), or nothing (off).",
+        "With background: the notifications for the chat: everything, only the end (result), only a failed end (error), or nothing (off).",
     },
     notify_on_complete: {
       type: "boolean",
-      description: "With background: you are told when it ends, and go on then.",
+      description: "With background: you are notified when it ends and can continue then.",
     },
   },
   required: ["command"],

@@ -8,7 +8,7 @@ export interface TextPatch {
 
 export interface PatchedText {
   readonly after: string;
-  /** Where the old text stood, as it stood there, in order. */
+  /** The replaced ranges of the old text, in order. */
   readonly replacements: readonly TextReplacement[];
 }
 
@@ -18,63 +18,60 @@ export interface TextReplacement {
   readonly becomes: string;
 }
 
-/** More places than this are not counted: to say that a text is ambiguous, it is enough. */
+/** Occurrences are counted up to here, which is enough for the error text. */
 export const MAX_COUNTED_MATCHES = 100;
 
 export type PatchFailure = { readonly wrong: "empty" | "same" | "absent" | { readonly times: number } };
 
-/**
- * The text with another in place of this one. Whoever reads a file does not see how its lines end, nor whether the last one
- * does: both are taken from the file.
- */
-export function applyTextPatch(before: string, wanted: TextPatch): PatchedText | PatchFailure {
-  if (wanted.old === "") return { wrong: "empty" };
+/** Replaces a text. Line endings, and the end of the last line, follow the file, because a reader does not see them. */
+export function applyTextPatch(before: string, patch: TextPatch): PatchedText | PatchFailure {
+  if (patch.old === "") return { wrong: "empty" };
   const endings = hasOnlyCrlf(before)
-    ? [toCrlf(wanted)]
-    : [wanted, ...(before.includes("\r\n") ? [toCrlf(wanted)] : [])];
+    ? [toCrlf(patch)]
+    : [patch, ...(before.includes("\r\n") ? [toCrlf(patch)] : [])];
   const forms = [...endings, ...endings.flatMap((form) => dropFinalNewline(before, form))];
   const form = forms.find(({ old }) => hasText(before, old));
   if (form === undefined) return { wrong: "absent" };
   if (form.old === form.new) return { wrong: "same" };
-  const { all } = wanted;
-  // Which of two that overlap is meant, nobody knows: unless all are, both count.
-  const at = findText(before, form.old, { most: all ? Infinity : MAX_COUNTED_MATCHES, overlapping: !all });
+  const { all } = patch;
+  // Overlapping occurrences are ambiguous, unless all are replaced.
+  const at = findText(before, form.old, { limit: all ? Infinity : MAX_COUNTED_MATCHES, overlapping: !all });
   if (!all && at.length > 1) return { wrong: { times: at.length } };
-  const places = at.map((from) => ({ from, to: from + form.old.length, becomes: form.new }));
-  return { after: replaceBetween(before, places, 0, before.length), replacements: places };
+  const replacements = at.map((from) => ({ from, to: from + form.old.length, becomes: form.new }));
+  return { after: replaceBetween(before, replacements, 0, before.length), replacements };
 }
 
 function hasOnlyCrlf(text: string): boolean {
   return text.includes("\r\n") && !/(?<!\r)\n/.test(text);
 }
 
-function toCrlf(wanted: TextPatch): TextPatch {
+function toCrlf(patch: TextPatch): TextPatch {
   const ended = (text: string): string => text.replaceAll(/\r?\n/g, "\r\n");
-  return { ...wanted, old: ended(wanted.old), new: ended(wanted.new) };
+  return { ...patch, old: ended(patch.old), new: ended(patch.new) };
 }
 
-/** At the end of a file whose last line does not end, neither does it in what was given. */
-function dropFinalNewline(before: string, wanted: TextPatch): readonly TextPatch[] {
+/** At the end of a file without a final line break, the arguments lose theirs too. */
+function dropFinalNewline(before: string, patch: TextPatch): readonly TextPatch[] {
   const without = (text: string): string => text.replace(/\r?\n$/, "");
-  const old = without(wanted.old);
+  const old = without(patch.old);
   const isLast =
-    old !== wanted.old &&
+    old !== patch.old &&
     old !== "" &&
     before.endsWith(old) &&
-    findText(before, old, { most: 1, overlapping: false })[0] === before.length - old.length;
-  return isLast ? [{ ...wanted, old, new: without(wanted.new) }] : [];
+    findText(before, old, { limit: 1, overlapping: false })[0] === before.length - old.length;
+  return isLast ? [{ ...patch, old, new: without(patch.new) }] : [];
 }
 
-/** The text from `begin` to `end`, with what stands in each place replaced. */
+/** The text from `begin` to `end` with all replacements. */
 export function replaceBetween(
   before: string,
-  places: readonly TextReplacement[],
+  replacements: readonly TextReplacement[],
   begin: number,
   end: number,
 ): string {
   const pieces: string[] = [];
   let done = begin;
-  for (const { from, to, becomes } of places) {
+  for (const { from, to, becomes } of replacements) {
     pieces.push(before.slice(done, from), becomes);
     done = to;
   }

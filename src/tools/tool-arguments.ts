@@ -1,7 +1,7 @@
 import { textPart } from "../core/message.ts";
 import type { ToolOutput } from "../ports/tool.ts";
 
-/** What a model gave, by name. Its shape was checked against the tool's schema, its worth was not. */
+/** The arguments of a model, by name. The schema was checked, the values were not. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 export function toToolArguments(value: unknown): ToolArguments {
@@ -13,7 +13,7 @@ export function readTextArgument(given: ToolArguments, name: string): string | u
   return typeof value === "string" ? value : undefined;
 }
 
-/** Only what can be counted with: no NaN, no infinity. */
+/** A finite number. */
 export function readNumberArgument(given: ToolArguments, name: string): number | undefined {
   const value = given[name];
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
@@ -24,7 +24,7 @@ export function readTextListArgument(given: ToolArguments, name: string): readon
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** What a tool does, and what went wrong in it as an output that has failed. */
+/** Runs a tool and turns an error into a failed output. */
 export async function runToolAction(
   act: () => Promise<ToolOutput>,
   wrong: (sentence: string) => ToolOutput = createFailedOutput,

@@ -8,35 +8,35 @@ import type { Store } from "../ports/store.ts";
 import type { Terminal } from "../ports/terminal.ts";
 import type { Processes } from "../processes/processes.ts";
 
-/** What the tools of one turn work with: everything they know of whose they are, they know from here. */
+/** The context of the tools of one turn: the only source of their permissions. */
 export interface ToolContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly processes: Processes;
   readonly session: string;
   readonly conversation: number;
-  /** Where the turn was asked for. */
+  /** The chat of the turn. */
   readonly target: Source;
-  /** Who asks, and where the answer will be seen. */
+  /** The asker, and the chat in which the answer is visible. */
   readonly asker: Asker;
   readonly role: AccessRole;
-  /** Whose memory this is: the session's owner. */
+  /** The owner of the memory: the session's owner. */
   readonly owner: MemoryOwner;
   readonly profile: string;
-  /** Where commands run and relative paths begin. */
+  /** The working directory of commands and relative paths. */
   readonly cwd: string;
-  /** Files outside of these folders are not touched. */
+  /** Tools reach only files in these folders. */
   readonly allowedFolders: readonly string[];
-  /** Nor anything in these, such as Postrider's home, whatever `folders` says. */
+  /** Folders such as Postrider's home that are denied even inside allowed ones. */
   readonly deniedFolders: readonly string[];
-  /** All that a program sees of the environment. */
+  /** The complete environment of commands. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Taken out of whatever a tool gives back. */
+  /** Values that are masked in every tool output. */
   readonly secrets: readonly string[];
-  /** How long a command may take that a tool waits for. */
+  /** The time-out of foreground commands. */
   readonly timeoutMs: number;
-  /** How much of background processes the chat is told, where the agent does not say. */
+  /** The default notifications of background processes. */
   readonly watchMode: WatchMode;
-  /** Where commands run before somebody's eyes. */
+  /** The terminal of an editor, if commands run there. */
   readonly terminal?: Terminal;
 }

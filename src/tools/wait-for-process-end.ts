@@ -3,21 +3,21 @@ import type { Process } from "../core/process.ts";
 import { awaitChange } from "../sessions/await-change.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-/** Whatever becomes of who should say that something has changed: nobody sleeps longer than this. */
+/** The polling interval, in case a change notification is lost. */
 const POLL_MS = 2000;
 
-/** How a process is when it has ended, the signal aborts, or so long has passed. Nothing if it is nobody's to see any more. */
+/** Waits for the end of a process, an abort or the time-out. Undefined if the process is no longer visible. */
 export async function waitForProcessEnd(
   { store, asker, processes }: ToolContext,
   id: string,
-  { signal, longestMs }: { readonly signal: AbortSignal; readonly longestMs: number },
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Process | undefined> {
-  const end = performance.now() + longestMs;
+  const end = performance.now() + timeoutMs;
   const over = new AbortController();
-  // What others write is seen a tenth of a second later; who looks after it knows at once.
-  let told: Promise<void> | undefined = processes.waitForEnd(id, AbortSignal.any([signal, over.signal]));
-  void told.then(() => {
-    told = undefined;
+  // Writes of other processes are seen after 100 ms; the keeper notifies at once.
+  let notified: Promise<void> | undefined = processes.waitForEnd(id, AbortSignal.any([signal, over.signal]));
+  void notified.then(() => {
+    notified = undefined;
   });
   for (;;) {
     const left = end - performance.now();
@@ -29,7 +29,7 @@ export async function waitForProcessEnd(
         over.abort();
         return process;
       }
-      await Promise.race([change.happened, ...(told === undefined ? [] : [told])]);
+      await Promise.race([change.happened, ...(notified === undefined ? [] : [notified])]);
     } finally {
       change.forget();
     }

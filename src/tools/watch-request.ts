@@ -6,51 +6,51 @@ import {
   type ToolArguments,
 } from "./tool-arguments.ts";
 
-/** More would be told all the time. */
-export const MOST_PATTERNS = 20;
-export const LONGEST_PATTERN = 200;
+/** The limits of patterns, against a flood of notifications. */
+export const MAX_PATTERNS = 20;
+export const MAX_PATTERN_LENGTH = 200;
 
 export interface WatchRequest {
   readonly watch: Watch;
-  /** What the agent is to know of it. */
+  /** Notes for the agent. */
   readonly notes: readonly string[];
 }
 
-/** When the chat is to be told of a process, from what the agent asks for. */
-export function parseWatchRequest(given: ToolArguments, usual: WatchMode): WatchRequest {
-  const notify = readTextArgument(given, "notify");
-  const mode = WATCH_MODES.find((known) => known === notify) ?? usual;
-  const seconds = readNumberArgument(given, "check_interval");
+/** Parses the notification settings of a background process. */
+export function parseWatchRequest(args: ToolArguments, defaultMode: WatchMode): WatchRequest {
+  const notify = readTextArgument(args, "notify");
+  const mode = WATCH_MODES.find((known) => known === notify) ?? defaultMode;
+  const seconds = readNumberArgument(args, "check_interval");
   const everyMs =
     seconds === undefined ? undefined : Math.max(MIN_REPORT_INTERVAL_MS, Math.round(seconds * 1000));
-  const patterns = readTextListArgument(given, "watch_patterns").filter((pattern) => pattern.trim() !== "");
+  const patterns = readTextListArgument(args, "watch_patterns").filter((pattern) => pattern.trim() !== "");
   const watch: Watch = {
     mode,
     ...(everyMs !== undefined && { everyMs }),
-    patterns: patterns.slice(0, MOST_PATTERNS).map((pattern) => pattern.slice(0, LONGEST_PATTERN)),
-    wakes: given.notify_on_complete === true,
+    patterns: patterns.slice(0, MAX_PATTERNS).map((pattern) => pattern.slice(0, MAX_PATTERN_LENGTH)),
+    wakes: args.notify_on_complete === true,
   };
   const isRaised = everyMs !== undefined && everyMs > Math.round((seconds ?? 0) * 1000);
-  const raised = `check_interval was raised to ${MIN_REPORT_INTERVAL_MS / 1000} seconds, the least there is.`;
+  const raised = `check_interval was raised to ${MIN_REPORT_INTERVAL_MS / 1000} seconds, the minimum.`;
   return { watch, notes: [...(isRaised ? [raised] : []), describeWatch(watch)] };
 }
 
-/** What will happen by itself, so that the agent does not wait for what nobody will say. */
+/** Describes the notifications, so that the agent does not wait for one that never comes. */
 function describeWatch({ mode, everyMs, patterns, wakes }: Watch): string {
-  const end = mode === "error" ? "of its end if it fails" : "of its end";
+  const end = mode === "error" ? "at its end if it fails" : "at its end";
   const parts =
     mode === "off"
       ? []
       : [
           ...(mode === "all" && everyMs !== undefined
-            ? [`every ${everyMs / 1000} seconds of what it has printed`]
+            ? [`every ${everyMs / 1000} seconds with new output`]
             : []),
-          ...(patterns.length > 0 ? ["of lines with one of the patterns"] : []),
+          ...(patterns.length > 0 ? ["for lines with one of the patterns"] : []),
           end,
         ];
   const chat =
-    parts.length === 0 ? "The chat is told nothing of it." : `The chat is told ${formatList(parts)}.`;
-  return wakes ? `${chat} You are told when it ends, and can answer then.` : chat;
+    parts.length === 0 ? "The chat gets no notifications." : `The chat is notified ${formatList(parts)}.`;
+  return wakes ? `${chat} You are notified when it ends and can answer then.` : chat;
 }
 
 function formatList(parts: readonly string[]): string {

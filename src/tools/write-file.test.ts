@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { openHome } from "../../test/support/test-home.ts";
+import { buildToolContext, called, twoFolders } from "../../test/support/tool-context.ts";
 import { readFileTool } from "./read-file.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { writeFileTool } from "./write-file.ts";
@@ -22,20 +22,20 @@ import { writeFileTool } from "./write-file.ts";
 async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const folders = twoFolders();
-  const hands = handsIn(home, { cwd: folders.inside, allowedFolders: [folders.inside], ...more });
+  const context = buildToolContext(home, { cwd: folders.inside, allowedFolders: [folders.inside], ...more });
   return {
     ...folders,
-    hands,
+    context,
     at: (name: string) => join(folders.inside, name),
     write: (path: string, content: string, signal?: AbortSignal) =>
-      called(writeFileTool(hands), { path, content }, signal),
+      called(writeFileTool(context), { path, content }, signal),
   };
 }
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe("write_file", () => {
-  it("creates a file, with the folders it needs, and says how many lines it has", async () => {
+  it("creates a file with its parent folders, and returns the number of lines", async () => {
     const { write, at, inside } = await room();
     expect(await write("new/deep/a.txt", "eins\nzwei\n")).toEqual({
       text: "Created new/deep/a.txt: 2 lines.",
@@ -47,7 +47,7 @@ describe("write_file", () => {
     expect(readdirSync(inside).toSorted()).toEqual(["new", "none", "one"]);
   });
 
-  it("overwrites one, which keeps its mode, and says how many lines there were", async () => {
+  it("overwrites a file, keeps its mode, and returns the old number of lines", async () => {
     const { write, at } = await room();
     writeFileSync(at("run.sh"), "old\nold\nold\n");
     chmodSync(at("run.sh"), 0o4750);
@@ -57,7 +57,7 @@ describe("write_file", () => {
     expect(statSync(at("run.sh")).mode & 0o7777).toBe(0o750);
   });
 
-  it("removes what a process that was killed has left half written in the folder, and nothing else", async () => {
+  it("removes temporary files of a killed process, and nothing else", async () => {
     const { write, at, inside } = await room();
     const old = new Date(Date.now() - 3_600_000);
     const [left, fresh, other] = [
@@ -71,7 +71,7 @@ describe("write_file", () => {
     expect(readdirSync(inside).toSorted()).toEqual([fresh, other, "one"].toSorted());
   });
 
-  it("makes files as the user's mask says, and none in Postrider's home", async () => {
+  it("creates files with the user's umask, and none in Postrider's home", async () => {
     const { root } = twoFolders();
     const home = join(root, "home");
     mkdirSync(home);
@@ -86,7 +86,7 @@ describe("write_file", () => {
     expect(existsSync(join(home, "config.yaml"))).toBe(false);
   });
 
-  it("writes what a link inside leads to, and leaves the link and other names of the old file", async () => {
+  it("writes the target of a link inside, and keeps the link and other hard links", async () => {
     const { write, at } = await room();
     writeFileSync(at("real"), "old");
     linkSync(at("real"), at("twin"));
@@ -99,7 +99,7 @@ describe("write_file", () => {
     ]);
   });
 
-  it("writes nothing outside, nor in place of a folder, a pipe or a link that leads nowhere", async () => {
+  it("writes nothing outside, and replaces no folder, pipe or dangling link", async () => {
     const { write, at, inside, outside } = await room();
     symlinkSync(outside, at("out"));
     symlinkSync(join(outside, "later"), at("lost"));
@@ -120,7 +120,7 @@ describe("write_file", () => {
     expect(readdirSync(inside).toSorted()).toEqual(["folder", "lost", "out", "pipe"]);
   });
 
-  it("refuses what is too large or half a character, and leaves the old file", async () => {
+  it("refuses a text that is too large or has half a surrogate pair, and keeps the old file", async () => {
     const { write, at } = await room();
     writeFileSync(at("a"), "old");
     expect(await write("a", "ä".repeat(3 * 1024 * 1024))).toEqual({
@@ -131,7 +131,7 @@ describe("write_file", () => {
     expect(readFileSync(at("a"), "utf8")).toBe("old");
   });
 
-  it("writes nothing when it was stopped before", async () => {
+  it("writes nothing when the call was stopped before", async () => {
     const { write, at, inside } = await room();
     writeFileSync(at("a"), "old");
     expect(await write("a", "new", AbortSignal.abort())).toMatchObject({ failed: true });
@@ -147,16 +147,16 @@ describe("write_file", () => {
     expect(readFileSync(at("a"), "utf8")).toBe("old");
   });
 
-  it("says that the disk is full, keeps the old file, and leaves nothing beside it", async () => {
+  it("reports a full disk, keeps the old file, and leaves no temporary file", async () => {
     const { inside, at } = await room();
     writeFileSync(at("a"), "old");
     // A limit on the size of files is a full disk to whoever writes.
     const program = `
       import { writeFileTool } from ${JSON.stringify(new URL("./write-file.ts", import.meta.url).href)};
-      const hands = { cwd: ${JSON.stringify(inside)}, allowedFolders: [${JSON.stringify(inside)}], deniedFolders: [], secrets: [],
+      const context = { cwd: ${JSON.stringify(inside)}, allowedFolders: [${JSON.stringify(inside)}], deniedFolders: [], secrets: [],
         clock: { random: (size) => new Uint8Array(size), now: () => 0 } };
       const call = { id: "1", signal: new AbortController().signal };
-      const output = await writeFileTool(hands).run({ path: "a", content: "x".repeat(1_000_000) }, call);
+      const output = await writeFileTool(context).run({ path: "a", content: "x".repeat(1_000_000) }, call);
       console.log(JSON.stringify(output));`;
     const { stdout, stderr } = spawnSync(
       "sh",
@@ -167,7 +167,7 @@ describe("write_file", () => {
       parts: [
         {
           type: "text",
-          text: "There is no room on the disk for a. Nothing was changed; make room and write again.",
+          text: "The disk has no space for a. Nothing was changed. Free some space and try again.",
         },
       ],
       failed: true,
@@ -177,9 +177,9 @@ describe("write_file", () => {
   });
 });
 
-describe("a folder that is swapped for a link again and again", () => {
-  it.skipIf(process.platform !== "linux")("never leads a tool outside", async () => {
-    const { inside, outside, at, write, hands } = await room();
+describe("a folder that is repeatedly replaced by a link", () => {
+  it.skipIf(process.platform !== "linux")("never gives a tool access outside", async () => {
+    const { inside, outside, at, write, context } = await room();
     writeFileSync(join(outside, "file"), "hidden words");
     mkdirSync(at("a"));
     writeFileSync(at("a/file"), "open words");
@@ -200,7 +200,7 @@ describe("a folder that is swapped for a link again and again", () => {
     const answers = { read: 0, written: 0, refused: 0 };
     const until = Date.now() + 1000;
     for (let n = 0; Date.now() < until; n += 1) {
-      const read = await called(readFileTool(hands), { path: "a/file" });
+      const read = await called(readFileTool(context), { path: "a/file" });
       expect(read.text).not.toContain("hidden words");
       const wrote = await write(`a/new`, String(n));
       answers.read += read.failed ? 0 : 1;

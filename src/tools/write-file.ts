@@ -3,16 +3,16 @@ import type { Tool, ToolOutput } from "../ports/tool.ts";
 import { readTextArgument, runToolAction, toToolArguments } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-export function writeFileTool(hands: ToolContext): Tool {
+export function writeFileTool(context: ToolContext): Tool {
   return {
     name: "write_file",
     description:
-      "Writes a text file, whole: a new one, with the folders it needs, or in place of the old. To change a part of a file, use patch.",
+      "Writes a whole text file: creates it with its parent folders, or overwrites it. To change a part of a file, use patch.",
     input: {
       type: "object",
       properties: {
-        path: { type: "string", description: `The file, in full or from ${hands.cwd}.` },
-        content: { type: "string", description: "All that it is to hold." },
+        path: { type: "string", description: `The file, as an absolute path or relative to ${context.cwd}.` },
+        content: { type: "string", description: "The complete content." },
       },
       required: ["path", "content"],
       additionalProperties: false,
@@ -20,13 +20,15 @@ export function writeFileTool(hands: ToolContext): Tool {
     effect: "external",
     run: (value, { signal }) =>
       runToolAction(async () => {
-        const given = toToolArguments(value);
+        const args = toToolArguments(value);
         const [path, content] = [
-          readTextArgument(given, "path") ?? "",
-          readTextArgument(given, "content") ?? "",
+          readTextArgument(args, "path") ?? "",
+          readTextArgument(args, "content") ?? "",
         ];
-        const { writeWholeFile: writeWhole } = await import("./write-whole-file.ts");
-        return { parts: [textPart(await writeWhole(path, content, hands, signal))] } satisfies ToolOutput;
+        const { writeWholeFile } = await import("./write-whole-file.ts");
+        return {
+          parts: [textPart(await writeWholeFile(path, content, context, signal))],
+        } satisfies ToolOutput;
       }),
   };
 }

@@ -6,35 +6,38 @@ import { countLines } from "./paginate-text.ts";
 import { replaceFile } from "./replace-file.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-/** What an agent writes is made of words: more is a mistake, or a job for a command. */
+/** An agent writes text; a larger file is a mistake, or a job for a command. */
 export const MAX_WRITTEN_BYTES: number = 5 * 1024 * 1024;
 
-/** A file holds this text and nothing else. Says what it was before. */
+/** Writes a whole file and returns what changed. */
 export async function writeWholeFile(
   path: string,
   content: string,
-  hands: ToolContext,
+  context: ToolContext,
   signal: AbortSignal,
 ): Promise<string> {
   const bytes = encodeFileText(content);
-  const to = await resolveAllowedPath(path, hands);
-  const shown = toDisplayPath(to.realPath, hands);
+  const to = await resolveAllowedPath(path, context);
+  const shown = toDisplayPath(to.realPath, context);
   const before = await countLinesBefore(to.realPath, shown);
-  await replaceFile({ to, displayPath: shown, bytes, random: (size) => hands.clock.random(size), signal });
+  await replaceFile({ to, displayPath: shown, bytes, random: (size) => context.clock.random(size), signal });
   return describeOutcome(shown, countLines(content), before);
 }
 
-/** As it is stored; refused where that would not be what was given. */
+/** Encodes the text; throws if that would change it. */
 export function encodeFileText(content: string): Uint8Array {
   if (!content.isWellFormed())
-    throw new PostriderError("invalid_input", "The text holds half a character, which no file can keep.");
+    throw new PostriderError(
+      "invalid_input",
+      "The text contains half of a surrogate pair, which UTF-8 cannot store.",
+    );
   const bytes = Buffer.from(content);
   if (bytes.length <= MAX_WRITTEN_BYTES) return bytes;
   const limit = MAX_WRITTEN_BYTES / 1024 / 1024;
   throw new PostriderError("too_large", `The file would be larger than ${limit} MB. Nothing was written.`);
 }
 
-/** How many lines there were; `undefined` without a file, and for one that is too large to be worth counting. */
+/** The number of lines before; `undefined` without a file or for a very large one. */
 async function countLinesBefore(real: string, shown: string): Promise<number | "many" | undefined> {
   return withOpenedPath(real, shown, async (found) => {
     if (found.kind !== "file") return undefined;

@@ -17,8 +17,8 @@ async function said({ sessions }: Home, session: string): Promise<string[]> {
   return ((await sessions.messages(me, session)) ?? []).map(getText);
 }
 
-/** A message that a process which is gone had accepted; its turn had begun, unless something was running. */
-async function fallen(
+/** A message that a crashed process accepted; its turn had started, unless another one was running. */
+async function acceptAndCrash(
   home: Home,
   words: string,
   source: Source = localSource(),
@@ -37,8 +37,8 @@ async function fallen(
   return accepted;
 }
 
-describe("what is said", () => {
-  it("is stored before it is answered, and the answer before it is given", async () => {
+describe("a message", () => {
+  it("is stored before the agent runs, and its answer is stored before it is returned", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk, events } = await talkIn(home, agent);
@@ -63,7 +63,7 @@ describe("what is said", () => {
     ]);
   });
 
-  it("while an answer is being written waits, and is answered next, in order", async () => {
+  it("is pending while an answer is in progress, and is answered next, in order", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
@@ -88,14 +88,14 @@ describe("what is said", () => {
     expect(await said(home, id)).toEqual(["one", "1", "two", "2", "three", "3"]);
   });
 
-  it("is refused when it is no message, and nothing is stored", async () => {
+  it("is refused when it is invalid, and nothing is stored", async () => {
     const home = await openHome();
     const { talk } = await talkIn(home, echo);
     await expect(talk.submit("x".repeat(26 * 1024 * 1024))).rejects.toMatchObject({ code: "too_large" });
     expect(await talk.findCurrent()).toBeUndefined();
   });
 
-  it("after a fresh start brings the notice once, also when a second message comes before the answer", async () => {
+  it("in a new session brings the notice once, also when a second message comes before the answer", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk, ask } = await talkIn(home, agent);
@@ -118,8 +118,8 @@ describe("what is said", () => {
   });
 });
 
-describe("stopping", () => {
-  it("keeps what there was of the answer, and goes on with what waits", async () => {
+describe("a stop", () => {
+  it("keeps the part of the answer that arrived, and the pending messages are answered", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
@@ -131,14 +131,14 @@ describe("stopping", () => {
     expect(await talk.stop()).toBe(true);
     expect(await first.answer).toMatchObject({ parts: [textPart("Once ")], origin: { interrupted: true } });
     const next = await agent.asked();
-    // The model sees that it was cut off.
+    // The model sees that the answer was interrupted.
     expect(next.turn.history.map(({ origin }) => origin?.interrupted ?? false)).toEqual([false, true, false]);
     await next.say("2");
     next.end();
     expect(await second.answer).toMatchObject({ parts: [textPart("2")] });
   });
 
-  it("what waits resolves its answer with nothing, and says the texts", async () => {
+  it("of pending messages resolves their answers with nothing, and returns their texts", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
@@ -154,7 +154,7 @@ describe("stopping", () => {
     expect(await talk.cancelPending(first.conversation.number)).toEqual([]);
   });
 
-  it("one message alone touches no other, whether it waits or is being answered", async () => {
+  it("of one message changes no other, whether it is pending or in progress", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
@@ -169,7 +169,7 @@ describe("stopping", () => {
     expect(held.signal.aborted).toBe(true);
     expect(await first.answer).toMatchObject({ origin: { interrupted: true } });
     const next = await agent.asked();
-    // Answered already: nothing is left to end.
+    // The answer has ended: there is nothing to stop.
     await first.withdraw();
     await next.say("3");
     next.end();
@@ -178,13 +178,13 @@ describe("stopping", () => {
     expect(await said(home, first.session.id)).toEqual(["one", "half", "three", "3"]);
   });
 
-  it("ends every answer that is being written here, in whichever session", async () => {
+  it("ends every answer in progress in this process, in all sessions", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
     const first = await talk.submit("one");
     await (await agent.asked()).say("first");
-    // Another program has moved the conversation meanwhile.
+    // Another process switched the conversation meanwhile.
     await home.sessions.reset(me, first.conversation.number);
     const second = await talk.submit("two");
     expect(second.session.id).not.toBe(first.session.id);
@@ -196,7 +196,7 @@ describe("stopping", () => {
     expect(answers.map((answer) => answer?.origin?.interrupted)).toEqual([true, true]);
   });
 
-  it("for good leaves what waits to the next start, and nobody waiting", async () => {
+  it("by a shutdown leaves pending messages to the next start, and no caller waits", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk, runner } = await talkIn(home, agent);
@@ -215,7 +215,7 @@ describe("stopping", () => {
 });
 
 describe("two processes in one conversation", () => {
-  it("answer each message once, one at a time, each its own", async () => {
+  it("answer each message once, one at a time, each process its own", async () => {
     const home = await openHome();
     const homes = [home, await home.again()];
     const talks = [];
@@ -235,7 +235,7 @@ describe("two processes in one conversation", () => {
     expect(messages).toHaveLength(40);
   });
 
-  it("that may end at any moment leave what waits to whoever said it", async () => {
+  it("that may exit at any moment leave pending messages to the processes that sent them", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent, { takesNext: false });
@@ -248,7 +248,7 @@ describe("two processes in one conversation", () => {
     expect(await second.answer).toMatchObject({ parts: [textPart("You said: two (before that: one)")] });
   });
 
-  it("do not cut each other's answers short: the turn of one that leaves is taken up by the one who waits", async () => {
+  it("do not interrupt each other's answers: the process that waits for an answer continues the turn when the other exits", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const leaving = await talkIn(home, agent);
@@ -258,7 +258,7 @@ describe("two processes in one conversation", () => {
     const second = await other.submit("two");
     held.end();
     await first.answer;
-    // It has taken up what the other said, and is left.
+    // It has claimed the message of the other chat, and closes.
     await (await agent.asked()).say("Onc");
     await leaving.talk.close();
     await home.store.runners.retire({ runner: leaving.runner });
@@ -272,7 +272,7 @@ describe("two processes in one conversation", () => {
     expect(leaving.events.some(({ type }) => type === "broken")).toBe(false);
   });
 
-  it("wait for each other without troubling the disk", async () => {
+  it("wait for each other without disk access", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
@@ -295,7 +295,7 @@ describe("two processes in one conversation", () => {
     expect(changes).toBeLessThan(5);
     held.end();
     await first.answer;
-    // Whoever ends an answer takes up what waits, whoever said it.
+    // The process that ends a turn claims the next pending message, whoever sent it.
     const next = await agent.asked();
     await next.say("from the first");
     next.end();
@@ -305,10 +305,10 @@ describe("two processes in one conversation", () => {
 });
 
 describe("after a crash", () => {
-  it("what a process that is gone had accepted is answered, once", async () => {
+  it("a message that a crashed process accepted is answered once", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
-    await fallen(home, "waiting");
+    const { session } = await acceptAndCrash(home, "begun");
+    await acceptAndCrash(home, "waiting");
     const { talk, events } = await talkIn(home, echo);
     const ends = await talk.recover();
     expect(ends.map((end) => end.text)).toEqual([
@@ -323,8 +323,8 @@ describe("after a crash", () => {
 
   it("a turn that a crashed process left runs with the same prompt, tools and compression as any other", async () => {
     const home = await openHome();
-    await fallen(home, "begun");
-    await fallen(home, "waiting");
+    await acceptAndCrash(home, "begun");
+    await acceptAndCrash(home, "waiting");
     const agent = heldAgent();
     const tool: Tool = {
       name: "look",
@@ -353,7 +353,7 @@ describe("after a crash", () => {
     expect(noticed).toEqual([1, 2]);
   });
 
-  it("a fresh start is told to the model with the turn that was left, and to the person with their next message", async () => {
+  it("the model gets the note of a new session with the recovered turn, and the person gets the notice with their next message", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk, ask } = await talkIn(home, agent);
@@ -361,7 +361,7 @@ describe("after a crash", () => {
     (await agent.asked()).end();
     await before;
     home.clock.pass(2 * DAY);
-    await fallen(home, "begun", localSource(), DEFAULT_RESET_POLICY);
+    await acceptAndCrash(home, "begun", localSource(), DEFAULT_RESET_POLICY);
     const recovered = talk.recover();
     const held = await agent.asked();
     expect(held.turn.note).toContain("no activity");
@@ -370,9 +370,9 @@ describe("after a crash", () => {
     expect((await talk.submit("next")).fresh).toMatchObject({ noteDue: false, noticeDue: true });
   });
 
-  it("an answer to what a crashed process left can be stopped like any other", async () => {
+  it("the answer of a recovered turn can be stopped like any other", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
+    const { session } = await acceptAndCrash(home, "begun");
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
     const recovered = talk.recover();
@@ -382,10 +382,10 @@ describe("after a crash", () => {
     expect(await said(home, session.id)).toEqual(["begun", "Once"]);
   });
 
-  it("what came from another platform is left to whoever can deliver there", async () => {
+  it("a message of another platform is left to a process that can deliver there", async () => {
     const home = await openHome();
     const elsewhere = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
-    const { session } = await fallen(home, "from afar", elsewhere);
+    const { session } = await acceptAndCrash(home, "from afar", elsewhere);
     const { talk } = await talkIn(home, echo);
     expect(await talk.recover()).toEqual([]);
     const shown = await home.store.messages.listMessages({ asker: { everyone: true }, session: session.id });
@@ -395,7 +395,7 @@ describe("after a crash", () => {
     ]);
   });
 
-  it("what was asked in a messenger in the same session is answered there, in the draft that stands there", async () => {
+  it("a message of a messenger in the same session is answered in the messenger, in its draft", async () => {
     const home = await openHome();
     const { store, clock } = home;
     const phone = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
@@ -404,7 +404,7 @@ describe("after a crash", () => {
       person: OWNER,
       now: clock.now(),
     });
-    const { session, turn } = await fallen(home, "from afar", phone);
+    const { session, turn } = await acceptAndCrash(home, "from afar", phone);
     if (turn === undefined) throw new Error("the session was not free");
     const { number, fence } = turn;
     const draft = throwIfRefused(
@@ -426,7 +426,7 @@ describe("after a crash", () => {
     ]);
   });
 
-  it("what somebody else is answering is left to them", async () => {
+  it("a turn of a running process is left to that process", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
@@ -439,18 +439,18 @@ describe("after a crash", () => {
     expect(await said(home, first.session.id)).toEqual(["one", ""]);
   });
 
-  it("the next message takes up what was left before it, first", async () => {
+  it("the next message first recovers the turn before it", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
+    const { session } = await acceptAndCrash(home, "begun");
     const { ask } = await talkIn(home, echo);
     expect(await ask("and now?")).toBe("You said: and now? (before that: begun)");
     expect((await said(home, session.id)).filter((_, at) => at % 2 === 0)).toEqual(["begun", "and now?"]);
   });
 
-  it("answering what was left ends when the talk does, and keeps what there was", async () => {
+  it("a recovered turn ends when the chat closes, and keeps the part of the answer that arrived", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
-    await fallen(home, "waiting");
+    const { session } = await acceptAndCrash(home, "begun");
+    await acceptAndCrash(home, "waiting");
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
     const recovered = talk.recover();
@@ -460,7 +460,7 @@ describe("after a crash", () => {
     expect(await said(home, session.id)).toEqual(["begun", "Once"]);
   });
 
-  it("of the disk, the turn is still ours and runs again with the next message", async () => {
+  it("a turn whose end the full disk refused runs again with the next message", async () => {
     const home = await openHome();
     const { ask, talk } = await talkIn(home, echo);
     await ask("one");
@@ -485,15 +485,15 @@ describe("after a crash", () => {
   });
 });
 
-describe("looking", () => {
-  it("at a place where nothing was said finds nothing and makes nothing", async () => {
+describe("findCurrent", () => {
+  it("finds and creates nothing in a chat without messages", async () => {
     const home = await openHome();
     const { talk } = await talkIn(home, echo);
     expect(await talk.findCurrent()).toBeUndefined();
     expect(rowsIn(home.file)).toMatchObject({ sessions: [], conversations: [], messages: [] });
   });
 
-  it("changes nothing, also where the policy would start afresh", async () => {
+  it("changes nothing, also when the reset policy would start a new session", async () => {
     const home = await openHome();
     const { talk, ask } = await talkIn(home, echo);
     await ask("hello");

@@ -162,8 +162,7 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     async findCurrent() {
       const [conversation] = await store.conversations.findConversations({ asker: who, source });
       if (conversation === undefined) return undefined;
-      const found = await store.sessions.find({ asker: who, text: conversation.session });
-      const session = found.find(({ id }) => id === conversation.session);
+      const session = await store.sessions.getSession({ asker: who, session: conversation.session });
       return session && { conversation, session };
     },
     async submit(input, messageId = randomUUID()) {

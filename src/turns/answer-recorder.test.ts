@@ -24,7 +24,7 @@ function taking(...events: readonly AgentEvent[]) {
 }
 
 describe("data of the model's provider", () => {
-  it("is in the same message as the call that it came before, so that a crash cannot part them", () => {
+  it("is in the same message as the tool call after it, so that a crash cannot separate them", () => {
     const answer = taking(
       { type: "thought", text: "hm" },
       part({ type: "reasoning", length: 2, data: { signature: "sig" } }),
@@ -43,7 +43,7 @@ describe("data of the model's provider", () => {
     ]);
   });
 
-  it("belongs to the message that comes next after a result, and to the end of the answer", () => {
+  it("belongs to the next message after a tool result, and to the last message", () => {
     const end = taking(
       part({ n: 1 }),
       call("c1"),
@@ -64,7 +64,7 @@ describe("data of the model's provider", () => {
     expect(end.text).toBe("Here.");
   });
 
-  it("is beside a plan and an error, and makes no message by itself", () => {
+  it("is stored with a plan and an error, and makes no message by itself", () => {
     const failed = taking(
       part({ n: 1 }),
       { type: "plan", entries: [] },
@@ -76,7 +76,7 @@ describe("data of the model's provider", () => {
     expect(taking(part({ n: 1 })).drainMessages().messages).toEqual([]);
   });
 
-  it("is not kept at all when there is too much of it", () => {
+  it("is not stored when it is too large", () => {
     const large = { data: "x".repeat(300 * 1024) };
     const end = taking(part(large), part(large), part({ n: 1 }), { type: "text", text: "Here." }).end(false);
     expect(end.messages).toEqual([

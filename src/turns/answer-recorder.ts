@@ -1,6 +1,5 @@
 import { MAX_PART_BYTES, type NewMessage, type ToolCall, textPart } from "../core/message.ts";
-import type { PlanEntry } from "../core/plan.ts";
-import type { AnswerDraft, Blob, TurnOutcome } from "../core/turn.ts";
+import type { AnswerDraft, Blob, PlanEntry, TurnOutcome } from "../core/turn.ts";
 import { joinDeltas, type UsageDelta } from "../core/usage.ts";
 import type { AgentEvent, ModelResponse } from "../ports/agent.ts";
 

@@ -7,7 +7,7 @@ import { cacheHistory } from "./cache-history.ts";
 
 const all = { everyone: true } as const;
 
-/** Counts what is read. */
+/** Counts the messages that are read. */
 function counted(store: Store): { readonly store: Store; read(): number } {
   let read = 0;
   const history: Store["messages"]["readHistory"] = async (input) => {
@@ -37,8 +37,8 @@ const steps: Readonly<Record<string, Step>> = {
   clear: ({ sessions }, id) => sessions.rewrite(me, id, []),
 };
 
-describe("a history that is known", () => {
-  it("is what the session shows, whatever was done to it in between", async () => {
+describe("a cached history", () => {
+  it("equals the visible messages of the session, after any change", async () => {
     const home = await openHome();
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...Object.keys(steps)), { maxLength: 12 }), async (names) => {
@@ -53,7 +53,7 @@ describe("a history that is known", () => {
     );
   });
 
-  it("is read once, and then what is new alone", async () => {
+  it("is read once, and then only new messages are read", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(me);
     const { store, read } = counted(home.store);
@@ -65,7 +65,7 @@ describe("a history that is known", () => {
     expect(read()).toBe(100);
   });
 
-  it("is whole also when something is taken back between looking and reading", async () => {
+  it("is complete also when a message is removed between the two reads", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(me);
     await say(home, id);

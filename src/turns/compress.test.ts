@@ -22,7 +22,7 @@ import { runTurn } from "./run-turn.ts";
 const never = new AbortController().signal;
 const SUMMARY = "They planned the ride to Lübeck: 3 horses, paid.";
 
-/** Sums up in these words. */
+/** Answers every request with this summary. */
 function summing(
   window: number,
   say: unknown = SUMMARY,
@@ -56,7 +56,7 @@ const shown = async ({ sessions }: Home, id: string): Promise<readonly Message[]
 const firstWords = (messages: readonly Message[]): string[] =>
   messages.map((message) => getText(message).split(/[\s:]/)[0] ?? "");
 
-/** A turn that has begun with these words, in a session in which this was said before. */
+/** A turn with this input, in a session with these earlier messages. */
 async function begun(home: Home, before: readonly MessageInput[], words: string): Promise<Turn> {
   const { store, clock, sessions } = home;
   const runner = localRunner();
@@ -82,7 +82,7 @@ function done(compression: Compression | undefined) {
   return compression;
 }
 
-describe("a session is summed up when it fills the model's window, not when it has many messages", () => {
+describe("a session is compressed when it fills the model's window, not when it has many messages", () => {
   it.each([
     ["10 tiny messages", exchanges(5), 0, 200_000, false],
     ["300 tiny messages", exchanges(150), 0, 200_000, false],
@@ -107,13 +107,13 @@ describe("a session is summed up when it fills the model's window, not when it h
     expect((await shown(home, id)).length === messages.length).toBe(!yes);
   });
 
-  it("what was said since the last prompt was counted is added to it", async () => {
+  it("messages since the last counted prompt are added to its size", async () => {
     const home = await openHome();
     const id = await session(home, [...exchanges(10), { role: "user", text: "z".repeat(400_000) }], 100_000);
     expect((await compress(home, id, summing(200_000)))?.outcome).toBe("compressed");
   });
 
-  it("by the window of the model that the chat chose", async () => {
+  it("the window is that of the model that the chat chose", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 120_000);
     const agent = {
@@ -124,7 +124,7 @@ describe("a session is summed up when it fills the model's window, not when it h
     expect((await compress(home, id, agent, { model: "small" }))?.outcome).toBe("compressed");
   });
 
-  it("and not at all where nobody can sum up, or the session is not there", async () => {
+  it("never when the agent has no window or the session does not exist", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 1_000_000);
     expect(await compress(home, id, echo)).toBeUndefined();
@@ -133,8 +133,8 @@ describe("a session is summed up when it fills the model's window, not when it h
   });
 });
 
-describe("a session that was summed up", () => {
-  it("shows the summary and the last exchanges; what was said is still there, and found", async () => {
+describe("a compressed session", () => {
+  it("shows the summary and the last exchanges; the replaced messages are still stored and found", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const result = done(await compress(home, id, summing(200_000)));
@@ -150,11 +150,11 @@ describe("a session that was summed up", () => {
     expect((await home.sessions.search(me, "q3")).map(({ seq }) => seq)).toEqual([5]);
     const usage = (await home.sessions.get(me, id))?.usage;
     expect([usage?.inputTokens, usage?.lastPromptTokens]).toEqual([9, 0]);
-    // Nothing is due any more.
+    // No further compression is due.
     expect(await compress(home, id, summing(200_000))).toBeUndefined();
   });
 
-  it("can be undone: /undo takes back the last exchange, and the earlier version shows everything again", async () => {
+  it("can be undone: /undo removes the last exchange, and the earlier version shows all messages again", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const before = await shown(home, id);
@@ -169,7 +169,7 @@ describe("a session that was summed up", () => {
     expect(await shown(home, id)).toEqual(before);
   });
 
-  it("is summed up again with its summary, when it has become long again", async () => {
+  it("is compressed again with its summary when it is too long again", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     await compress(home, id, summing(200_000, "FIRST"));
@@ -187,7 +187,7 @@ describe("a session that was summed up", () => {
     expect(now.join("\n")).not.toContain("FIRST");
   });
 
-  it("gives the model what it was asked for: the summary, the tail, and nothing that a provider refuses", async () => {
+  it("is sent to the model as the summary and the tail, in a form that every provider accepts", async () => {
     const home = await openHome();
     const called: MessageInput[] = [
       { role: "user", text: "look" },
@@ -228,7 +228,7 @@ describe("a session that was summed up", () => {
     expect((await home.sessions.get(me, id))?.usage.inputTokens).toBe(5);
   });
 
-  it("is asked for step by step when it is longer than the model can read at once", async () => {
+  it("is summarised step by step when it is longer than the model can read at once", async () => {
     const home = await openHome();
     const id = await session(home, [
       ...exchanges(30, 400),
@@ -248,10 +248,10 @@ describe("a session that was summed up", () => {
   });
 });
 
-describe("a model that reads less than it was thought to", () => {
+describe("a model with a smaller window than configured", () => {
   const tooLong = { status: 400, body: { error: { message: "maximum context length is 100 tokens" } } };
 
-  it("is given less at once, until it can sum up", async () => {
+  it("gets smaller requests until it can summarise", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10, 300));
     const { url, requests } = await modelServer(tooLong, { say: ["ONE"] }, { say: ["TWO"] });
@@ -262,7 +262,7 @@ describe("a model that reads less than it was thought to", () => {
     expect(getText((await shown(home, id))[0] as Message)).toMatch(/TWO$/);
   });
 
-  it("and is not asked for ever", async () => {
+  it("is asked only a limited number of times", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10, 300));
     const { url, requests } = await modelServer(tooLong);
@@ -274,8 +274,8 @@ describe("a model that reads less than it was thought to", () => {
   });
 });
 
-describe("within a turn", () => {
-  it("what is to be answered stays word for word, and nobody else may sum up meanwhile", async () => {
+describe("compression within a turn", () => {
+  it("does not summarise the inputs of the turn, and no other process may compress meanwhile", async () => {
     const home = await openHome();
     const turn = await begun(home, exchanges(10), "What now?");
     await home.sessions.recordUsage(me, turn.session, { lastPromptTokens: 180_000 });
@@ -302,10 +302,10 @@ describe("within a turn", () => {
     expect(firstWords(await shown(home, turn.session)).slice(-2)).toEqual(["What", "This."]);
   });
 
-  it("the answer is made of the summary and the tail; and without a summary, of everything", async () => {
+  it("sends the summary and the tail to the agent; without a summary, all messages", async () => {
     for (const first of [{ say: [SUMMARY] }, { status: 500 }]) {
       const home = await openHome();
-      const told: string[] = [];
+      const notices: string[] = [];
       const turn = await begun(home, exchanges(10), "What now?");
       await home.sessions.recordUsage(me, turn.session, { lastPromptTokens: 180_000 });
       const { url, requests } = await modelServer(first, { say: ["This."] });
@@ -316,9 +316,9 @@ describe("within a turn", () => {
       const end = await runTurn(
         turn,
         { ...home, agent, signal: never, claimNext: () => undefined },
-        { compression: { at: 0.85, notify: async (notice) => void told.push(notice) } },
+        { compression: { at: 0.85, notify: async (notice) => void notices.push(notice) } },
       );
-      expect(told).toHaveLength("say" in first ? 1 : 0);
+      expect(notices).toHaveLength("say" in first ? 1 : 0);
       expect(end).toMatchObject({ outcome: "done", text: "This." });
       const [, ...asked] = requests[1]?.body.messages ?? [];
       expect(asked).toHaveLength("say" in first ? 8 : 21);
@@ -327,7 +327,7 @@ describe("within a turn", () => {
     }
   });
 
-  it("a model that finds it too long after all is asked again, once, with a summary", async () => {
+  it("repeats the request once with a summary when the model reports that the prompt is too long", async () => {
     const home = await openHome();
     const turn = await begun(home, exchanges(10), "What now?");
     const tooLong = { status: 400, body: { error: { message: "maximum context length is 100 tokens" } } };
@@ -344,7 +344,7 @@ describe("within a turn", () => {
     expect(end).toMatchObject({ outcome: "done", text: "This." });
   });
 
-  it("a model that finds it too long after a tool has acted is not asked again: it would act again", async () => {
+  it("does not repeat the request after a tool has acted, because the tool would act again", async () => {
     const home = await openHome();
     const turn = await begun(home, exchanges(10), "What now?");
     const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
@@ -368,7 +368,7 @@ describe("within a turn", () => {
     ]);
   });
 
-  it("an input that is longer than everything else stays, too", async () => {
+  it("keeps an input that is longer than all other messages", async () => {
     const home = await openHome();
     const long = "long ".repeat(40_000);
     const turn = await begun(home, exchanges(20, 1_000), long);
@@ -377,7 +377,7 @@ describe("within a turn", () => {
     expect(getText(now.at(-1) as Message)).toBe(long);
   });
 
-  it("what is said while the summary is written stays in view", async () => {
+  it("keeps messages visible that arrive while the summary is written", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
@@ -395,7 +395,7 @@ describe("within a turn", () => {
     expect(firstWords(await shown(home, id))[1]).toBe("q8");
   });
 
-  it("what is taken back while the summary is written is not brought back by it", async () => {
+  it("does not restore messages that are removed while the summary is written", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
@@ -413,7 +413,7 @@ describe("within a turn", () => {
   });
 });
 
-describe("when there is no summary", () => {
+describe("without a summary", () => {
   it.each([
     ["the model fails", [{ fail: "No line." }], /No line\./],
     ["it is empty", [" \n"], /empty/],
@@ -421,7 +421,7 @@ describe("when there is no summary", () => {
     ["the agent wants to act", [{ tool: "rm", run: ["false"] }, SUMMARY], /act/],
     ["the agent wants to ask", [{ approve: { title: "May I?" } }, SUMMARY], /act/],
   ])(
-    "because %s, everything stays as it was, and the person is told from 95 % on",
+    "because %s, the session stays unchanged, and the person gets a notice from 95 % on",
     async (_, say, reason) => {
       const home = await openHome();
       const id = await session(home, exchanges(10), 180_000);
@@ -441,7 +441,7 @@ describe("when there is no summary", () => {
     },
   );
 
-  it("because the agent would rather act, it has not acted", async () => {
+  it("because the agent calls a tool, the tool does not run", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const mark = `${home.file}.mark`;
@@ -449,7 +449,7 @@ describe("when there is no summary", () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  it("what it has cost is counted all the same", async () => {
+  it("the usage is counted", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     await compress(home, id, summing(200_000, [{ fail: "No." }], { input_tokens: 70 }));
@@ -459,7 +459,7 @@ describe("when there is no summary", () => {
     });
   });
 
-  it("because something else is shown by now, what it has cost is counted all the same", async () => {
+  it("because the view has changed meanwhile, the usage is counted", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
@@ -473,7 +473,7 @@ describe("when there is no summary", () => {
     expect(entries.map(({ purpose, usage }) => [purpose, usage.inputTokens])).toEqual([["compress", 70]]);
   });
 
-  it("because it was stopped, nothing is told, and an agent that does not listen is not waited for", async () => {
+  it("because it was stopped, there is no notice, and an agent that ignores the signal delays nothing", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 199_000);
     const stop = new AbortController();
@@ -485,7 +485,7 @@ describe("when there is no summary", () => {
     expect(await shown(home, id)).toHaveLength(20);
   });
 
-  it("because the process ended before it was stored, everything is as it was", async () => {
+  it("because the process crashed before storing it, the session is unchanged", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const before = await shown(home, id);

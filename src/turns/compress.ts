@@ -16,17 +16,17 @@ export interface CompressOptions {
   readonly agent: Agent;
   readonly clock: Pick<Clock, "now">;
   readonly session: string;
-  /** Whose session it is; the program itself unless said. */
+  /** Who asks; Postrider itself by default. */
   readonly asker?: Asker;
-  /** The turn within which it happens: its holder may, and what it is to answer stays word for word. */
+  /** The turn that asks: its fence permits the change, and its inputs are not summarised. */
   readonly turn?: { readonly fence: number; readonly inputs: readonly number[] };
-  /** The model that this chat chose. */
+  /** The model that the chat chose. */
   readonly model?: string;
-  /** Who said what, where several people share the session. */
+  /** Names senders, where several people share the session. */
   readonly speaker?: FindSpeaker | undefined;
-  /** From which share of the model's window on. */
+  /** The share of the model's window from which on a session is compressed. */
   readonly share: number;
-  /** However little there is. */
+  /** Compresses also a short session. */
   readonly force?: boolean;
   readonly signal: AbortSignal;
 }
@@ -34,7 +34,7 @@ export interface CompressOptions {
 export type Compression =
   | {
       readonly outcome: "compressed";
-      /** How many messages the session showed, and shows now. */
+      /** The number of visible messages, before and after. */
       readonly before: number;
       readonly after: number;
       readonly tokensBefore: number;
@@ -46,128 +46,133 @@ export type Compression =
       readonly outcome: "unchanged";
       readonly why: "no_model" | "too_short" | "failed";
       readonly reason: string;
-      /** For the person, when it cannot go on like this for long. */
+      /** For the person, when the window is nearly full. */
       readonly notice?: string;
     };
 
-const FEWEST_MESSAGES = 4;
-/** From here on, the person is told when a conversation cannot be summed up. */
+const MIN_MESSAGES = 4;
+/** From this share on, the person gets a notice when compression fails. */
 const NEARLY_FULL = 0.95;
-/** The share of the window that stays word for word at most, besides what is to be answered. */
+/** The share of the window that the unchanged tail may fill, besides the inputs of the turn. */
 const TAIL_SHARE = 0.2;
-/** Less than this share of what is shown is not worth a summary, which would be due again with the next message. */
-const LEAST_GAIN = 0.1;
-/** How much of the window a request for a summary fills, when the tokens were counted, and when they are estimated. */
+/** A smaller share is not worth a summary: the next message would need another one. */
+const MIN_GAIN = 0.1;
+/** The share of the window that a request for a summary fills, with counted and with estimated tokens. */
 const COUNTED_SHARE = 0.9;
 const ESTIMATED_SHARE = 0.6;
-/** No writing takes more tokens against the estimate. */
-const MOST_WEIGHT = 6;
-/** What came after the last counted prompt is among these. */
-const RECENT = 32;
+/** No script needs more tokens per estimated token. */
+const MAX_WEIGHT = 6;
+/** The messages after the last counted prompt are among these. */
+const RECENT_MESSAGES = 32;
 
 /**
- * Sums up the beginning of a session that has become too long for its model: what it shows is then the summary and the
- * last exchanges. What was said stays readable and searchable. `undefined` when there is no need. Whatever goes wrong
- * with the summary, the session shows what it showed, and whoever asked goes on.
+ * Replaces the beginning of a session that is too long for its model by a summary. The replaced messages stay readable and
+ * searchable. `undefined`: not needed. If the summary fails, the session stays unchanged and the caller continues.
  */
-export async function compressIfNeeded(wanted: CompressOptions): Promise<Compression | undefined> {
-  const { store, agent, session: id, force = false, asker = { everyone: true } } = wanted;
-  const window = (wanted.model && agent.getContextWindow?.(wanted.model)) || agent.contextWindow;
+export async function compressIfNeeded(options: CompressOptions): Promise<Compression | undefined> {
+  const { store, agent, session: id, force = false, asker = { everyone: true } } = options;
+  const window = (options.model && agent.getContextWindow?.(options.model)) || agent.contextWindow;
   if (window === undefined)
-    return force ? buildUnchanged("no_model", "Nobody here can sum up a conversation.") : undefined;
-  const session = (await store.sessions.find({ asker, text: id })).find((found) => found.id === id);
+    return force ? buildUnchanged("no_model", "This agent cannot sum up a conversation.") : undefined;
+  const session = await store.sessions.getSession({ asker, session: id });
   if (session === undefined) {
     if (force) throw new PostriderError("not_found", "There is no such session.");
     return undefined;
   }
-  const due = force ? 0 : wanted.share * window;
-  if (!force && (await isSurelyShort(wanted, asker, session, due))) return undefined;
-  const shown = (await store.messages.readHistory({ asker, session: id })) ?? [];
-  const tokens = estimatePromptTokens(session, shown);
-  if (shown.length < FEWEST_MESSAGES || tokens < due)
+  const due = force ? 0 : options.share * window;
+  if (!force && (await isSurelyShort(options, asker, session, due))) return undefined;
+  const history = (await store.messages.readHistory({ asker, session: id })) ?? [];
+  const tokens = estimatePromptTokens(session, history);
+  if (history.length < MIN_MESSAGES || tokens < due)
     return force ? buildUnchanged("too_short", "There is too little to sum up.") : undefined;
-  return compress({ ...wanted, asker }, shown, { window, tokens });
+  return compress({ ...options, asker }, history, { window, tokens });
 }
 
-/** What is known without reading the whole session. */
+/** Decides without reading the whole session. */
 async function isSurelyShort(
   { store }: CompressOptions,
   asker: Asker,
   session: Session,
   due: number,
 ): Promise<boolean> {
-  const shape = await store.messages.getViewRanges({ asker, session: session.id });
-  const length = shape?.pieces.reduce((sum, { from, to }) => sum + to - from + 1, 0) ?? 0;
-  if (length < FEWEST_MESSAGES) return true;
+  const ranges = await store.messages.getViewRanges({ asker, session: session.id });
+  const length = ranges?.pieces.reduce((sum, { from, to }) => sum + to - from + 1, 0) ?? 0;
+  if (length < MIN_MESSAGES) return true;
   if (session.usage.lastPromptTokens === 0 || session.usage.lastPromptTokens >= due) return false;
-  const offset = Math.max(0, length - RECENT);
+  const offset = Math.max(0, length - RECENT_MESSAGES);
   const recent = (await store.messages.readHistory({ asker, session: session.id, offset })) ?? [];
   return estimatePromptTokens(session, recent) < due;
 }
 
-/** The prompt that comes next: as the last one was counted, with what was said since; else as it looks. */
-function estimatePromptTokens({ usage }: Session, shown: readonly Message[]): number {
-  if (usage.lastPromptTokens === 0) return estimateTokens(shown);
-  return usage.lastPromptTokens + estimateTokens(shown.slice(findLastAnswer(shown)));
+/** The size of the next prompt: the last counted one plus an estimate of the messages since, or an estimate of all. */
+function estimatePromptTokens({ usage }: Session, history: readonly Message[]): number {
+  if (usage.lastPromptTokens === 0) return estimateTokens(history);
+  return usage.lastPromptTokens + estimateTokens(history.slice(findLastAnswer(history)));
 }
 
-function findLastAnswer(shown: readonly Message[]): number {
+function findLastAnswer(history: readonly Message[]): number {
   return Math.max(
     0,
-    shown.findLastIndex(({ role }) => role === "assistant"),
+    history.findLastIndex(({ role }) => role === "assistant"),
   );
 }
 
 async function compress(
-  wanted: CompressOptions & { readonly asker: Asker },
-  shown: readonly Message[],
+  options: CompressOptions & { readonly asker: Asker },
+  history: readonly Message[],
   { window, tokens }: { readonly window: number; readonly tokens: number },
 ): Promise<Compression> {
-  const { store, agent, asker, session, turn, model, signal, force = false } = wanted;
-  const estimate = Math.max(1, estimateTokens(shown));
-  // How the model counts, against the estimate; never less, or a request for a summary might be too long itself; and
-  // not much more, because what was counted may have been taken back since.
-  const weight = Math.min(MOST_WEIGHT, Math.max(1, tokens / estimate));
+  const { store, agent, asker, session, turn, model, signal, force = false } = options;
+  const estimate = Math.max(1, estimateTokens(history));
+  // Counted tokens per estimated token. Never less than 1, or the request for a summary might be too long itself; and
+  // limited, because counted messages may have been removed since.
+  const weight = Math.min(MAX_WEIGHT, Math.max(1, tokens / estimate));
   const isInput = (message: Message): boolean =>
     message.session === session && turn?.inputs.includes(message.seq) === true;
-  const start = findTailStart(shown, {
-    mostTokens: (window * TAIL_SHARE) / weight,
+  const start = findTailStart(history, {
+    maxTokens: (window * TAIL_SHARE) / weight,
     ...(turn !== undefined && { isInput }),
   });
-  const [head, tail] = [shown.slice(0, start), shown.slice(start)];
+  const [head, tail] = [history.slice(0, start), history.slice(start)];
   const last = head.at(-1);
-  const nearlyFull = tokens >= window * NEARLY_FULL;
-  const isLittle = head.length < 2 || (!force && estimateTokens(head) < estimate * LEAST_GAIN);
-  if (last === undefined || isLittle)
+  const isNearlyFull = tokens >= window * NEARLY_FULL;
+  const isTooShort = head.length < 2 || (!force && estimateTokens(head) < estimate * MIN_GAIN);
+  if (last === undefined || isTooShort)
     return buildUnchanged(
       "too_short",
       "Only the last exchanges are there, and they stay as they are.",
-      nearlyFull,
+      isNearlyFull,
     );
   const isCounted = tokens !== estimate;
-  const mostTokens = Math.floor((window * (isCounted ? COUNTED_SHARE : ESTIMATED_SHARE)) / weight);
+  const maxTokens = Math.floor((window * (isCounted ? COUNTED_SHARE : ESTIMATED_SHARE)) / weight);
   const summary = await requestSummary(
     {
       agent,
       session,
-      messages: addSpeakerNames(head, wanted.speaker),
-      mostTokens,
+      messages: addSpeakerNames(head, options.speaker),
+      maxTokens,
       ...(model !== undefined && { model }),
     },
     signal,
   );
   const fence = turn === undefined ? {} : { fence: turn.fence };
-  // Without the fence: it was used, whoever holds the session by now.
+  // Without the fence: tokens were used, whichever runner holds the session now.
   const recordAbandonedUsage = async ({ usage } = summary): Promise<void> => {
     if (usage === undefined) return;
-    await store.sessions.recordUsage({ asker, session, purpose: "compress", usage, now: wanted.clock.now() });
+    await store.sessions.recordUsage({
+      asker,
+      session,
+      purpose: "compress",
+      usage,
+      now: options.clock.now(),
+    });
   };
   if (summary.text === undefined) {
     await recordAbandonedUsage();
-    return buildUnchanged("failed", summary.reason ?? "", nearlyFull && !signal.aborted);
+    return buildUnchanged("failed", summary.reason ?? "", isNearlyFull && !signal.aborted);
   }
   const message = buildSummaryMessage(summary.text);
-  const reshaped = await store.messages.changeView({
+  const changed = await store.messages.changeView({
     asker,
     session,
     kind: "compress",
@@ -175,14 +180,14 @@ async function compress(
     replaces: { count: head.length, last: { session: last.session, seq: last.seq } },
     usage: { ...summary.usage, lastPromptTokens: 0 },
     ...fence,
-    now: wanted.clock.now(),
+    now: options.clock.now(),
   });
-  if (isRefused(reshaped)) {
+  if (isRefused(changed)) {
     await recordAbandonedUsage();
-    return buildUnchanged("failed", reshaped.reason);
+    return buildUnchanged("failed", changed.reason);
   }
   const tokensAfter = Math.round(estimateTokens([message, ...tail]) * weight);
-  const counts = { before: reshaped.before, after: reshaped.length, tokensBefore: tokens, tokensAfter };
+  const counts = { before: changed.before, after: changed.length, tokensBefore: tokens, tokensAfter };
   return {
     outcome: "compressed",
     ...counts,
@@ -212,16 +217,16 @@ export function formatCompressionCounts({
   return `${a} → ${pluralize(after, "message")}, ~${x} → ~${pluralize(tokensAfter, "token")}`;
 }
 
-function formatCompressionNotice(counts: CompressionCounts, stillFull: boolean): string {
-  const still = stillFull ? " It is still nearly full: /new starts a new one." : "";
+function formatCompressionNotice(counts: CompressionCounts, isStillFull: boolean): string {
+  const still = isStillFull ? " It is still nearly full: /new starts a new one." : "";
   return `This conversation had become long, so its beginning was summed up: ${formatCompressionCounts(counts)}. Everything said is kept; /search finds it.${still}`;
 }
 
 function buildUnchanged(
   why: "no_model" | "too_short" | "failed",
   reason: string,
-  nearlyFull = false,
+  isNearlyFull = false,
 ): Compression {
   const notice = `This conversation nearly fills what the model can read, and could not be summed up: ${reason} /new starts a new one.`;
-  return { outcome: "unchanged", why, reason, ...(nearlyFull && { notice }) };
+  return { outcome: "unchanged", why, reason, ...(isNearlyFull && { notice }) };
 }

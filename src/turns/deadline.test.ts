@@ -5,7 +5,7 @@ describe("a deadline", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("stops the work when its time is over, and says so", () => {
+  it("stops the work when its time is over, and reports that it expired", () => {
     const { signal, isExpired } = startDeadline(new AbortController().signal, 1000);
     vi.advanceTimersByTime(999);
     expect([signal.aborted, isExpired()]).toEqual([false, false]);
@@ -13,7 +13,7 @@ describe("a deadline", () => {
     expect([signal.aborted, isExpired()]).toEqual([true, true]);
   });
 
-  it.each(["before it began", "while it ran"])("is not over for work that was stopped %s", (when) => {
+  it.each(["before it began", "while it ran"])("does not expire for work that was stopped %s", (when) => {
     const stopping = new AbortController();
     if (when === "before it began") stopping.abort();
     const { signal, isExpired } = startDeadline(stopping.signal, 1000);
@@ -23,7 +23,7 @@ describe("a deadline", () => {
     expect(isExpired()).toBe(false);
   });
 
-  it("holds nothing for work that has ended", () => {
+  it("keeps no timer and no listener for work that has ended", () => {
     const stopping = new AbortController();
     const listening = vi.spyOn(stopping.signal, "removeEventListener");
     const { signal, cancel } = startDeadline(stopping.signal, 1_800_000);
@@ -35,7 +35,7 @@ describe("a deadline", () => {
     expect(signal.aborted).toBe(false);
   });
 
-  it("is none where no time was given", () => {
+  it("is absent without a time limit", () => {
     const { signal } = new AbortController();
     expect(startDeadline(signal, undefined).signal).toBe(signal);
     expect(vi.getTimerCount()).toBe(0);

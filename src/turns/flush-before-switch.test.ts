@@ -28,20 +28,20 @@ async function scene() {
 }
 
 it.each(["reset", "switchTo"] as const)(
-  "a session is marked for the memory before %s leaves it, so that a fall in between forgets nothing",
+  "a session is marked for the memory before %s switches away from it, so that a crash in between loses nothing",
   async (step) => {
     const { sessions, talk, mark, isMarked, conversation, others } = await scene();
     const falls = async (): Promise<never> => {
-      throw new Error("the program fell");
+      throw new Error("the process crashed");
     };
     const left = flushBeforeSwitch({ ...sessions, [step]: falls }, talk, mark);
     const going = step === "reset" ? left.reset(me, conversation) : left.switchTo(me, conversation, others);
-    await expect(going).rejects.toThrow("the program fell");
+    await expect(going).rejects.toThrow("the process crashed");
     expect(await isMarked()).toBe(true);
   },
 );
 
-it("a session that somebody goes to while they are in it is not left", async () => {
+it("a switch to the current session marks nothing", async () => {
   const { sessions, talk, mark, isMarked, conversation, here } = await scene();
   await flushBeforeSwitch(sessions, talk, mark).switchTo(me, conversation, here);
   expect(await isMarked()).toBe(false);

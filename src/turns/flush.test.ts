@@ -20,15 +20,15 @@ const all = { everyone: true } as const;
 const never = new AbortController().signal;
 const FOUR = ["I am Ada", "Hello Ada", "I live in Oslo", "Noted"];
 
-/** An agent that calls the tool for each of these, and what it was told. */
+/** An agent that calls the tool for each of these changes, and the turns that it got. */
 function saving(...changes: readonly (MemoryChange | Record<string, unknown>)[]) {
-  const told: AgentTurn[] = [];
+  const turns: AgentTurn[] = [];
   const heard: AgentEvent[] = [];
   const agent: Agent = {
     name: "saving",
     canTitle: true,
     async *run(turn, signal) {
-      told.push(turn);
+      turns.push(turn);
       for (const [n, change] of changes.entries()) {
         const call = { id: `call ${n}`, name: "memory", arguments: change };
         for await (const event of callTool(call, turn.tools ?? [], signal)) {
@@ -39,7 +39,7 @@ function saving(...changes: readonly (MemoryChange | Record<string, unknown>)[])
       yield { type: "text", text: "Done." };
     },
   };
-  return { agent, told, heard };
+  return { agent, turns, heard };
 }
 
 const add = (words: string): MemoryChange => ({ action: "add", text: words });
@@ -69,7 +69,7 @@ async function scene(more: Partial<FlushContext> = {}): Promise<Scene> {
   return { home, flow, logged };
 }
 
-/** A session in which these lines were said by turns, left, and to be looked through if that is due. */
+/** A session with these lines, by the person and the agent in turns, that its chat has left. */
 async function left(
   { home }: Pick<Scene, "home">,
   lines: readonly string[] = FOUR,
@@ -92,30 +92,30 @@ async function remembered(store: Store, owner = "p_ada"): Promise<readonly strin
 
 const lastWords = (turn: AgentTurn | undefined): string => getText(turn?.history.at(-1) ?? { parts: [] });
 
-describe("a session that was left", () => {
-  it("is looked through once, with the memory tool alone, and what is saved is remembered", async () => {
+describe("the flush of a session", () => {
+  it("runs once, with the memory tool alone, and stores its entries in the memory", async () => {
     const { home, flow } = await scene();
     const session = await left({ home });
-    const { agent, told } = saving(add("is called Ada"), add("lives in Oslo"));
+    const { agent, turns } = saving(add("is called Ada"), add("lives in Oslo"));
     await flushMemory(flow, agent, never);
     await flushMemory(flow, agent, never);
-    expect(told).toHaveLength(1);
-    expect(told[0]?.tools?.map(({ name }) => name)).toEqual(["memory"]);
-    expect(told[0]?.session).toBe(session);
-    expect(told[0]?.history.slice(0, -1).map((message) => [message.role, getText(message)])).toEqual([
+    expect(turns).toHaveLength(1);
+    expect(turns[0]?.tools?.map(({ name }) => name)).toEqual(["memory"]);
+    expect(turns[0]?.session).toBe(session);
+    expect(turns[0]?.history.slice(0, -1).map((message) => [message.role, getText(message)])).toEqual([
       ["user", "I am Ada"],
       ["assistant", "Hello Ada"],
       ["user", "I live in Oslo"],
       ["assistant", "Noted"],
     ]);
-    expect(told[0]?.history.at(-1)?.role).toBe("user");
-    expect(lastWords(told[0])).toMatch(
+    expect(turns[0]?.history.at(-1)?.role).toBe("user");
+    expect(lastWords(turns[0])).toMatch(
       /^The conversation above .* Save with the memory tool .* If nothing is worth it, save nothing\. Nobody reads a reply, so write none\.$/,
     );
     expect(await remembered(home.store)).toEqual(["is called Ada", "lives in Oslo"]);
   });
 
-  it("counts what looking through it has used, whatever comes of it", async () => {
+  it("counts its usage, whatever its outcome", async () => {
     const { home, flow } = await scene();
     const used = (n: number): AgentEvent => ({
       type: "usage",
@@ -152,7 +152,7 @@ describe("a session that was left", () => {
     expect(await countedIn()).toEqual([0, ["flush", 321]]);
   });
 
-  it("is not even read when it is a job's or a webhook's, or when fewer than four messages were said", async () => {
+  it("does not run for a job, a webhook, or a session of fewer than four messages", async () => {
     const { home, flow } = await scene();
     await left({ home }, FOUR, { kind: "job" });
     await left({ home }, FOUR, { kind: "webhook" });
@@ -162,24 +162,24 @@ describe("a session that was left", () => {
       if (name === "readHistory" || name === "listMessages") reads += 1;
       return run();
     });
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     await flushMemory({ ...flow, store }, agent, never);
-    expect([told.length, reads]).toEqual([0, 0]);
+    expect([turns.length, reads]).toEqual([0, 0]);
   });
 
-  it("comes with what is remembered, and the warning not to overwrite what is newer", async () => {
+  it("gets the memory, and the warning not to overwrite newer entries", async () => {
     const { home, flow } = await scene();
     throwIfRefused(
       await home.store.memory.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }),
     );
     await left({ home });
-    const { agent, told } = saving();
+    const { agent, turns } = saving();
     await flushMemory(flow, agent, never);
-    expect(lastWords(told[0])).toContain("- likes tea");
-    expect(lastWords(told[0])).toMatch(/never overwrite or contradict an entry that is newer/);
+    expect(lastWords(turns[0])).toContain("- likes tea");
+    expect(lastWords(turns[0])).toMatch(/never overwrite or contradict an entry that is newer/);
   });
 
-  it("comes without either while nothing is remembered", async () => {
+  it("gets neither while the memory is empty", async () => {
     const { home, flow } = await scene();
     throwIfRefused(
       await home.store.memory.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }),
@@ -192,12 +192,12 @@ describe("a session that was left", () => {
       }),
     );
     await left({ home });
-    const { agent, told } = saving();
+    const { agent, turns } = saving();
     await flushMemory(flow, agent, never);
-    expect(lastWords(told[0])).not.toMatch(/## Memory|newer|likes tea/);
+    expect(lastWords(turns[0])).not.toMatch(/## Memory|newer|likes tea/);
   });
 
-  it("is told by its newest words where it is long, up to where it was left, without what was taken back", async () => {
+  it("gets the newest messages of a long session, up to the point where it was left, without removed ones", async () => {
     const { home, flow } = await scene();
     const long = Array.from({ length: 60 }, (_, n) => `${n}: ${"x".repeat(1000)}`);
     const session = await left({ home }, long);
@@ -206,16 +206,16 @@ describe("a session that was left", () => {
     throwIfRefused(
       await home.store.messages.append({ asker: all, session, messages, now: home.clock.now() }),
     );
-    const { agent, told } = saving();
+    const { agent, turns } = saving();
     await flushMemory(flow, agent, never);
-    const said = (told[0]?.history ?? []).slice(0, -1).map(getText);
+    const said = (turns[0]?.history ?? []).slice(0, -1).map(getText);
     expect(said.at(-1)).toMatch(/^57: /);
     const length = said.join("").length;
     expect(length).toBeLessThanOrEqual(40_000);
     expect(length).toBeGreaterThan(38_000);
   });
 
-  it("is not overwritten by: what was remembered meanwhile stays, and what still fits is added", async () => {
+  it("overwrites no entry that was added meanwhile, and adds the entries that still fit", async () => {
     const { home, flow } = await scene();
     throwIfRefused(
       await home.store.memory.changeMemory({ owner: "p_ada", change: add("lives in Rome"), now: 1 }),
@@ -234,7 +234,7 @@ describe("a session that was left", () => {
     expect(await remembered(home.store)).toEqual(["lives in Paris", "is called Ada"]);
   });
 
-  it("leaves the session as it was, though its person talks on", async () => {
+  it("does not change the session, though its person continues to write", async () => {
     const { home, flow } = await scene();
     const room = await messengerRoom(home, echo);
     for (const words of ["one", "two", "three"]) await room.ask(words);
@@ -256,8 +256,8 @@ describe("a session that was left", () => {
   });
 });
 
-describe("looking through sessions", () => {
-  it("goes on with others while one is slow", async () => {
+describe("flushing sessions", () => {
+  it("continues with others while one is slow", async () => {
     const { home, flow } = await scene();
     const slow = await left({ home });
     for (const owner of ["p_1", "p_2", "p_3"]) await left({ home }, FOUR, { owner });
@@ -277,7 +277,7 @@ describe("looking through sessions", () => {
     expect(done).toBe(3);
   });
 
-  it("never has more than two at once", async () => {
+  it("never runs more than two at once", async () => {
     const { home, flow } = await scene();
     for (const owner of ["p_1", "p_2", "p_3", "p_4", "p_5"]) await left({ home }, FOUR, { owner });
     let [running, most] = [0, 0];
@@ -296,7 +296,7 @@ describe("looking through sessions", () => {
     expect(most).toBe(2);
   });
 
-  it("stops an agent that wants ever more, and keeps what it has saved", async () => {
+  it("stops an agent that calls the tool too often, and keeps its entries", async () => {
     const { home, flow } = await scene();
     await left({ home });
     const { agent, heard } = saving(...Array.from({ length: 20 }, (_, n) => add(`entry ${n}`)));
@@ -305,7 +305,7 @@ describe("looking through sessions", () => {
     expect(await remembered(home.store)).toHaveLength(8);
   });
 
-  it("tells the agent what is wrong with what it saves", async () => {
+  it("reports to the agent why an entry is refused", async () => {
     const { home, flow } = await scene();
     await left({ home });
     const { agent, heard } = saving(
@@ -322,7 +322,7 @@ describe("looking through sessions", () => {
     expect(await remembered(home.store)).toEqual(["b"]);
   });
 
-  it("ends one that takes too long, with nothing remembered, and does not begin it again", async () => {
+  it("ends one that takes too long, stores nothing, and does not start it again", async () => {
     const { home, flow, logged } = await scene({ timeoutMs: 20 });
     await left({ home });
     let runs = 0;
@@ -341,7 +341,7 @@ describe("looking through sessions", () => {
     expect(logged.join("\n")).toContain("took too long");
   });
 
-  it("is over with nothing remembered when the agent fails, and says so in the log", async () => {
+  it("ends without entries when the agent fails, and logs the failure", async () => {
     const { home, flow, logged } = await scene();
     const failing: readonly Agent["run"][] = [
       async function* (turn, signal) {
@@ -362,7 +362,7 @@ describe("looking through sessions", () => {
     expect(await home.store.memory.claimFlush({ runner: "another", now: home.clock.now() })).toBeUndefined();
   });
 
-  it("takes an empty answer for what it is: there is nothing to remember", async () => {
+  it("accepts an empty answer: there is nothing to remember", async () => {
     const { home, flow, logged } = await scene();
     await left({ home });
     const run: Agent["run"] = async function* () {
@@ -373,19 +373,19 @@ describe("looking through sessions", () => {
     expect(logged.join("\n")).not.toContain("empty answer");
   });
 
-  it("does not ask an agent that only repeats", async () => {
+  it("does not ask the echo agent", async () => {
     const { home, flow } = await scene();
     await left({ home });
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     await flushMemory(flow, { ...agent, canTitle: false }, never);
-    expect([told.length, await remembered(home.store)]).toEqual([0, []]);
+    expect([turns.length, await remembered(home.store)]).toEqual([0, []]);
     await flushMemory(flow, agent, never);
-    expect(told).toHaveLength(0);
+    expect(turns).toHaveLength(0);
   });
 
-  it("asks nobody where it is switched off, and does not catch up later", async () => {
+  it("asks no agent where the flush is disabled, and does not catch up later", async () => {
     const { home, flow } = await scene();
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     for (const memory of [
       { enabled: false, flush: true },
       { enabled: true, flush: false },
@@ -394,16 +394,16 @@ describe("looking through sessions", () => {
       await flushMemory({ ...flow, settings: () => ({ memory }) }, agent, never);
     }
     await flushMemory(flow, agent, never);
-    expect(told).toHaveLength(0);
+    expect(turns).toHaveLength(0);
   });
 
-  it("looks only through those of whom it is told", async () => {
+  it("flushes only the sessions of the given owner", async () => {
     const { home, flow } = await scene();
     await left({ home });
     await left({ home }, FOUR, { owner: "owner" });
-    const { agent, told } = saving(add("likes tea"));
+    const { agent, turns } = saving(add("likes tea"));
     await flushMemory({ ...flow, owner: "owner" }, agent, never);
-    expect([told.length, await remembered(home.store, "owner"), await remembered(home.store)]).toEqual([
+    expect([turns.length, await remembered(home.store, "owner"), await remembered(home.store)]).toEqual([
       1,
       ["likes tea"],
       [],
@@ -411,8 +411,8 @@ describe("looking through sessions", () => {
   });
 });
 
-describe("when the process falls", () => {
-  it("is begun once more by another, never a third time, and counts once", async () => {
+describe("a flush whose process crashed", () => {
+  it("is started once more by another process, never a third time, and counts once", async () => {
     const { home, flow } = await scene();
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
@@ -421,14 +421,14 @@ describe("when the process falls", () => {
       const claimed = await home.store.memory.claimFlush({ runner: dead.id, now: home.clock.now() });
       expect(claimed).toMatchObject({ session, attempt });
     }
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     await flushMemory(flow, agent, never);
     home.clock.pass(DAY);
     await flushMemory(flow, agent, never);
-    expect([told.length, await remembered(home.store)]).toEqual([0, []]);
+    expect([turns.length, await remembered(home.store)]).toEqual([0, []]);
   });
 
-  it("is finished by whoever takes it up, and not again by one that was thought to be gone", async () => {
+  it("is finished by the process that recovers it, and not again by the one that seemed to have crashed", async () => {
     const { home, flow } = await scene();
     await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
@@ -445,7 +445,7 @@ describe("when the process falls", () => {
     expect(await remembered(home.store)).toEqual(["once"]);
   });
 
-  it("is left for the next when the program ends, and nothing is half remembered", async () => {
+  it("is left for the next process after a shutdown, and no part of it is stored", async () => {
     const { home, flow } = await scene();
     await left({ home });
     const begun = Promise.withResolvers<void>();
@@ -465,14 +465,14 @@ describe("when the process falls", () => {
     expect(await remembered(home.store)).toEqual([]);
     await home.store.runners.retire({ runner: flow.runner });
     const { id: runner } = await again(home);
-    const { agent, told } = saving(add("all of it"));
+    const { agent, turns } = saving(add("all of it"));
     await flushMemory({ ...flow, runner }, agent, never);
-    expect([told.length, await remembered(home.store)]).toEqual([1, ["all of it"]]);
+    expect([turns.length, await remembered(home.store)]).toEqual([1, ["all of it"]]);
   });
 });
 
-describe("whoever looks for it", () => {
-  it("looks again when something is left meanwhile", async () => {
+describe("the flusher", () => {
+  it("runs again when a session is left meanwhile", async () => {
     const { home, flow } = await scene();
     const { agent } = saving(add("likes tea"));
     let isFirst = true;
@@ -495,27 +495,27 @@ describe("whoever looks for it", () => {
     await looking.close();
   });
 
-  it("is told as soon as a session is left, once for what was said", async () => {
+  it("is triggered as soon as a session is left, once for the same messages", async () => {
     const { home } = await scene();
     const { sessions, store, clock } = home;
     const { id: session } = await sessions.create({ person: "p_ada" }, {});
     const messages = FOUR.map((line) => ({ role: "user" as const, parts: [textPart(line)] }));
     throwIfRefused(await store.messages.append({ asker: all, session, messages, now: clock.now() }));
-    const told: string[] = [];
+    const calls: string[] = [];
     const telling = {
       store,
       clock,
-      hooks: { emit: async (event: string) => void told.push(event) },
-      flush: () => void told.push("look"),
+      hooks: { emit: async (event: string) => void calls.push(event) },
+      flush: () => void calls.push("flush"),
     };
     await scheduleFlushWithHook(telling, { session, platform: "telegram" });
     await scheduleFlushWithHook(telling, { session, platform: "telegram" });
-    expect(told).toEqual(["look", "session:flush"]);
+    expect(calls).toEqual(["flush", "session:flush"]);
   });
 });
 
 describe("a running gateway", () => {
-  /** Answers people by repeating them, and saves which session it was shown without anybody to answer. */
+  /** Echoes the messages of people, and saves in a flush which session it got. */
   const remembers: Agent = {
     name: "remembers",
     canTitle: true,
@@ -527,7 +527,7 @@ describe("a running gateway", () => {
     },
   };
 
-  it("remembers what was said before /new, before /resume, and before a day of silence", async () => {
+  it("flushes a session at /new, at /resume, and after a day without messages", async () => {
     const { home, chat, pass, untilTold } = await gatewayRoom({ agent: remembers });
     const here = chat(telegram);
     let count = 0;
@@ -552,7 +552,7 @@ describe("a running gateway", () => {
     expect(flushed).toEqual([first, second, first]);
   });
 
-  it("takes up at its start what a fallen one has left", async () => {
+  it("recovers at its start the flushes of a crashed gateway", async () => {
     const { home } = await scene();
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };

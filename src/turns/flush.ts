@@ -18,51 +18,55 @@ export interface FlushContext {
   readonly runner: string;
   readonly log: Log;
   settings(): Pick<GatewaySettings, "memory">;
-  /** Only sessions with this memory, if one is named. */
+  /** Flushes only sessions with this memory. */
   readonly owner?: MemoryOwner;
-  /** How long one may take. */
+  /** The time limit of one flush. */
   readonly timeoutMs?: number;
 }
 
-/** One that is slow must not hold up all others. */
+/** A slow flush must not delay all others. */
 const FLUSH_CONCURRENCY = 2;
 const FLUSH_TIMEOUT_MS = 60_000;
 const MAX_TOOL_CALLS = 8;
 
 /**
- * What was said in sessions that were left is looked through, once, and what is worth it is remembered. Nothing is written
- * into the sessions themselves, in which their people may be talking on. What is cut off is begun once more by whoever
- * looks next.
+ * Reads each session that its chat left, once, and stores facts from it in the memory. It writes nothing into the session,
+ * which may be in use again. The next call repeats an interrupted flush.
  */
-export async function flushMemory(flow: FlushContext, agent: Agent, signal: AbortSignal): Promise<void> {
-  const { store, clock, runner, owner } = flow;
+export async function flushMemory(context: FlushContext, agent: Agent, signal: AbortSignal): Promise<void> {
+  const { store, clock, runner, owner } = context;
   const work = async (): Promise<void> => {
     while (!signal.aborted) {
-      const named = owner === undefined ? {} : { owner };
-      const flush = await store.memory.claimFlush({ runner, now: clock.now(), ...named });
+      const filter = owner === undefined ? {} : { owner };
+      const flush = await store.memory.claimFlush({ runner, now: clock.now(), ...filter });
       if (flush === undefined) return;
-      await runFlush(flow, agent, flush, signal);
+      await runFlush(context, agent, flush, signal);
     }
   };
   const done = await Promise.allSettled(Array.from({ length: FLUSH_CONCURRENCY }, work));
   for (const one of done) if (one.status === "rejected") throw one.reason;
 }
 
-async function runFlush(flow: FlushContext, agent: Agent, flush: Flush, signal: AbortSignal): Promise<void> {
-  const { store, clock, runner, log } = flow;
-  const { enabled, flush: wanted } = flow.settings().memory;
+async function runFlush(
+  context: FlushContext,
+  agent: Agent,
+  flush: Flush,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock, runner, log } = context;
+  const { enabled, flush: canFlush } = context.settings().memory;
   const about = { session: flush.session, flush: flush.number, attempt: flush.attempt };
   let changes: readonly MemoryChange[] = [];
   let usage: UsageDelta | undefined;
   const count = (more: UsageDelta): void => {
     usage = joinDeltas(usage, more);
   };
-  // One that only repeats, or that others have written for a purpose, has no opinion of what is worth remembering.
-  if (enabled && wanted && agent.canTitle) {
+  // The agents `echo` and `script` cannot select facts.
+  if (enabled && canFlush && agent.canTitle) {
     try {
-      changes = await findMemoryChanges(flow, agent, flush, count, signal);
+      changes = await findMemoryChanges(context, agent, flush, count, signal);
     } catch (error) {
-      log.warn({ ...about, error }, "a session could not be looked through for the memory");
+      log.warn({ ...about, error }, "the flush of a session failed");
     }
   }
   const used = usage === undefined ? {} : { usage };
@@ -71,15 +75,14 @@ async function runFlush(flow: FlushContext, agent: Agent, flush: Flush, signal: 
     const session = { asker: SYSTEM, session: flush.session };
     await store.sessions.recordUsage({ ...session, purpose: "flush", usage, now: clock.now() });
   };
-  // The next look begins it again.
+  // The next flush repeats it.
   if (signal.aborted) return recordAbandonedUsage();
   const done = { flush: flush.number, runner, changes, ...used, now: clock.now() };
   const memory = await store.memory.finishFlush(done);
   if (isRefused(memory)) {
     await recordAbandonedUsage();
-    log.warn({ ...about, reason: memory.reason }, "what was found came too late");
-  } else
-    log.info({ ...about, changes: changes.length, version: memory.version }, "a session was looked through");
+    log.warn({ ...about, reason: memory.reason }, "the store refused the result of a flush");
+  } else log.info({ ...about, changes: changes.length, version: memory.version }, "a session was flushed");
 }
 
 async function findMemoryChanges(
@@ -89,10 +92,10 @@ async function findMemoryChanges(
   count: (usage: UsageDelta) => void,
   signal: AbortSignal,
 ): Promise<readonly MemoryChange[]> {
-  const shown = (await store.messages.readHistory({ asker: SYSTEM, session })) ?? [];
+  const messages = (await store.messages.readHistory({ asker: SYSTEM, session })) ?? [];
   const memory = await store.memory.getMemory({ owner });
   const { tool, changes } = buildFlushTool(memory.entries);
-  const history = buildFlushHistory(shown, { session, upTo, memory });
+  const history = buildFlushHistory(messages, { session, upTo, memory });
   if (history.length < 2) return [];
   const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const model = await findChosenModel(store, session);
@@ -106,49 +109,49 @@ async function findMemoryChanges(
   let calls = 0;
   for await (const event of readEventsUntil(until, agent.run(turn, until))) {
     if (event.type === "usage") count(event.usage);
-    // Nobody reads a reply, so an empty one is what was asked for.
+    // Nobody reads the reply, so an empty one is fine.
     if (event.type === "failed" && event.empty !== true) throw new Error(event.reason);
     if (event.type === "approval") event.answer("deny");
     if (event.type !== "tool_call") continue;
     calls += 1;
-    // What it wanted to do is not done, because nobody asks for the next event.
+    // The tool runs only when the next event is read, so it does not run.
     if (calls > MAX_TOOL_CALLS) return changes;
   }
   if (until.aborted) throw new Error("It took too long.");
   return changes;
 }
 
-/** Looks for what is to be remembered, one look at a time. */
+/** Flushes in the background, one run at a time. */
 export interface Flusher {
-  /** Soon, in the background. A look that is wanted while one is under way follows it. */
+  /** Starts a run, or another one after the current one. */
   trigger(): void;
-  /** Resolves when nothing is being looked through any more. */
+  /** Resolves when no flush runs. */
   close(): Promise<void>;
 }
 
-export function flusher(flow: FlushContext, agent: () => Agent): Flusher {
+export function flusher(context: FlushContext, agent: () => Agent): Flusher {
   const ending = new AbortController();
-  let isWanted = false;
-  let looking: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
-    while (isWanted && !ending.signal.aborted) {
-      isWanted = false;
+  let isDue = false;
+  let running: Promise<void> | undefined;
+  const run = async (): Promise<void> => {
+    while (isDue && !ending.signal.aborted) {
+      isDue = false;
       try {
-        await flushMemory(flow, agent(), ending.signal);
+        await flushMemory(context, agent(), ending.signal);
       } catch (error) {
-        flow.log.error({ error }, "the memory could not be told of what was said");
+        context.log.error({ error }, "flushing sessions failed");
       }
     }
-    looking = undefined;
+    running = undefined;
   };
   return {
     trigger() {
-      isWanted = true;
-      looking ??= look();
+      isDue = true;
+      running ??= run();
     },
     async close() {
       ending.abort();
-      await looking;
+      await running;
     },
   };
 }

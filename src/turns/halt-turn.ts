@@ -71,7 +71,7 @@ async function describeProcess(
   if (!isRefused(ended)) return describeProcess(ended, context);
   // The command started meanwhile.
   const later = await store.processes.getProcess({ asker: { everyone: true }, id });
-  return later === undefined ? "is gone with its row" : describeProcess(later, context);
+  return later === undefined ? "has no record any more" : describeProcess(later, context);
 }
 
 /** The messages that the turn's earlier attempts stored. */

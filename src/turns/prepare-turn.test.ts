@@ -14,8 +14,8 @@ import { prepareTurn } from "./prepare-turn.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 
-describe("what a gateway tells the model in a turn", () => {
-  it("keeps the prompt the same from day to day, and has the date of each day apart from it", async () => {
+describe("the prompt of a turn", () => {
+  it("stays the same from day to day, and the date is in the volatile prompt", async () => {
     const agent = heldAgent();
     const { chat, pass } = await gatewayRoom({
       agent,
@@ -24,26 +24,26 @@ describe("what a gateway tells the model in a turn", () => {
         reset: { ...DEFAULT_RESET, default: { ...DEFAULT_RESET.default, mode: "none" } },
       },
     });
-    const told: { readonly prompt?: string; readonly volatilePrompt?: string }[] = [];
+    const turns: { readonly prompt?: string; readonly volatilePrompt?: string }[] = [];
     for (const hours of [0, 4, 1, 24]) {
       await pass(hours * HOUR);
       await chat(ada).say("hello");
       const { turn, end } = await agent.asked();
-      told.push(turn);
+      turns.push(turn);
       end();
-      await chat(ada).sent(told.length);
+      await chat(ada).sent(turns.length);
     }
-    expect(told.map(({ volatilePrompt }) => volatilePrompt)).toEqual([
+    expect(turns.map(({ volatilePrompt }) => volatilePrompt)).toEqual([
       "Today is Sunday, 2026-03-15 (Asia/Tokyo).",
       "Today is Sunday, 2026-03-15 (Asia/Tokyo).",
       "Today is Monday, 2026-03-16 (Asia/Tokyo).",
       "Today is Tuesday, 2026-03-17 (Asia/Tokyo).",
     ]);
-    expect(new Set(told.map(({ prompt }) => prompt)).size).toBe(1);
-    expect(told[0]?.prompt).not.toMatch(/2026|Sunday/);
+    expect(new Set(turns.map(({ prompt }) => prompt)).size).toBe(1);
+    expect(turns[0]?.prompt).not.toMatch(/2026|Sunday/);
   });
 
-  it("has memory in the part that changes, and none where it is turned off", async () => {
+  it("has the memory in the volatile prompt, and none where the memory is disabled", async () => {
     for (const enabled of [true, false]) {
       const agent = heldAgent();
       const { chat, home } = await gatewayRoom({ agent, settings: { memory: { enabled, flush: false } } });
@@ -65,7 +65,7 @@ describe("what a gateway tells the model in a turn", () => {
     }
   });
 
-  it("tells it in a turn of the terminal, too, which waited in the session of a chat", async () => {
+  it("is complete in a turn of the terminal that a gateway runs", async () => {
     const agent = heldAgent();
     const { chat, home } = await gatewayRoom({
       agent,

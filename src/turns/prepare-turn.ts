@@ -34,66 +34,66 @@ export interface PrepareContext {
 }
 
 /**
- * Composes what the model is told in a turn, and its tools. Every place uses it, so that none leaves out a part. Without
- * `asking` there are no tools: the turn runs elsewhere than where it was asked for.
+ * Builds the prompt and the tools of a turn, for every kind of chat. Without `requester` there are no tools: the turn runs
+ * in another process than the one of its chat.
  */
 export async function prepareTurn(
   context: PrepareContext,
   turn: Turn,
-  asking?: TurnRequester,
+  requester?: TurnRequester,
 ): Promise<PreparedTurn> {
   const { store, clock, settings, platforms } = context;
-  const [session] = await store.sessions.find({ asker: SYSTEM, text: turn.session });
-  const chatType = asking?.chatType ?? (await resolveChatType(store, turn.target));
-  // A direct chat has no audience, though a background task in it has the chat's name.
+  const session = await store.sessions.getSession({ asker: SYSTEM, session: turn.session });
+  const chatType = requester?.chatType ?? (await resolveChatType(store, turn.target));
+  // A direct chat has no audience, though a background task in it names the chat.
   const owner = session && (chatType === "dm" ? session.owner : getMemoryOwner(session));
-  const known = session !== undefined && owner !== undefined ? { turn, session, owner } : undefined;
-  const equipped = known && buildTurnTools(context, known, asking);
-  const tools = [...(equipped?.tools ?? []), ...selectCustomTools(context, asking)];
-  const [told, work, remembered] = await Promise.all([
+  const resolved = session !== undefined && owner !== undefined ? { turn, session, owner } : undefined;
+  const built = resolved && buildTurnTools(context, resolved, requester);
+  const tools = [...(built?.tools ?? []), ...selectCustomTools(context, requester)];
+  const [system, workspace, memory] = await Promise.all([
     buildSystemPrompt(turn.target, turn.settings, { store, settings, platforms }),
-    describeWorkspace(context, equipped, asking),
+    describeWorkspace(context, built, requester),
     settings.memory.enabled && owner !== undefined
       ? loadMemoryPrompt({ store, owner, profile: settings.profile })
       : undefined,
   ]);
   return {
-    ...(equipped && { tools: equipped.tools, cwd: equipped.cwd }),
+    ...(built && { tools: built.tools, cwd: built.cwd }),
     ...(tools.length > 0 && { tools }),
-    prompt: joinSections(told, ...work),
-    volatilePrompt: joinSections(formatToday(clock.now(), settings.zone), remembered),
+    prompt: joinSections(system, ...workspace),
+    volatilePrompt: joinSections(formatToday(clock.now(), settings.zone), memory),
   };
 }
 
 function buildTurnTools(
   { store, clock, settings, toolHost }: PrepareContext,
-  known: ResolvedTurn,
-  asking: TurnRequester | undefined,
+  resolved: ResolvedTurn,
+  requester: TurnRequester | undefined,
 ): TurnTools | undefined {
-  if (toolHost === undefined || asking === undefined) return undefined;
-  return buildTools({ store, clock, settings, toolHost }, known, asking);
+  if (toolHost === undefined || requester === undefined) return undefined;
+  return buildTools({ store, clock, settings, toolHost }, resolved, requester);
 }
 
 /** The audience of each tool decides. Secrets of the host are masked in their output, too. */
 function selectCustomTools(
   { toolHost, customTools = [] }: PrepareContext,
-  asking: TurnRequester | undefined,
+  requester: TurnRequester | undefined,
 ): readonly Tool[] {
-  if (asking === undefined || customTools.length === 0) return [];
-  const isOwnersChat = asking.role === "owner" && asking.chatType === "dm";
+  if (requester === undefined || customTools.length === 0) return [];
+  const isOwnersChat = requester.role === "owner" && requester.chatType === "dm";
   const offered = customTools.filter(({ audience }) => audience === "everyone" || isOwnersChat);
   return maskTools(offered, toolHost?.secrets() ?? []);
 }
 
-/** Where tools work, and what the project there says. A workspace that agents write into is no project. */
+/** Describes the folder of the tools, with the instructions of its project. The default workspace is no project. */
 async function describeWorkspace(
   { toolHost }: PrepareContext,
-  equipped: TurnTools | undefined,
-  asking: TurnRequester | undefined,
+  built: TurnTools | undefined,
+  requester: TurnRequester | undefined,
 ): Promise<readonly (string | undefined)[]> {
-  if (toolHost === undefined || equipped === undefined) return [];
-  const { names, cwd, isProject } = equipped;
-  const state = asking?.folder;
+  if (toolHost === undefined || built === undefined) return [];
+  const { names, cwd, isProject } = built;
+  const state = requester?.folder;
   const where = buildToolEnvironmentPrompt({ tools: names, machine: toolHost.machine, folder: cwd, state });
   const hasProject = isProject && where !== undefined && state !== "missing";
   return [where, hasProject ? await readProjectInstructions(cwd) : undefined];

@@ -46,8 +46,7 @@ export function buildWakeMessage(process: Process, output: ProcessTail): NewMess
 
 /** Why the agent does not answer to the end of a process in the chat that gets the report. */
 export async function explainNotWoken(store: Store, { session }: Process): Promise<string> {
-  const found = await store.sessions.find({ asker: SYSTEM, text: session });
-  const handle = found.find(({ id }) => id === session)?.handle;
+  const handle = (await store.sessions.getSession({ asker: SYSTEM, session }))?.handle;
   if (handle === undefined) return "The session that it ran for is gone.";
   return `It ran for \`${handle}\`, which is not the session here any more, so the agent does not answer to it: /resume ${handle}`;
 }

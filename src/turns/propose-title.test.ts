@@ -36,22 +36,22 @@ const counted = {
   lastPromptTokens: 40,
 };
 
-describe("asking for a title", () => {
-  it("names the session and counts what it used, apart from the answers", async () => {
+describe("a request for a title", () => {
+  it("sets the title of the session, and its usage is counted apart from the answers", async () => {
     const { held, outcome } = await asked();
     held.send({ type: "text", text: "The sea" }, usage);
     held.end();
     expect(await outcome()).toEqual({ title: "The sea", ...counted });
   });
 
-  it("counts what it used also when it failed, without a title", async () => {
+  it("counts its usage also when it fails, and sets no title", async () => {
     const { held, outcome } = await asked();
     held.send({ type: "text", text: "The s" }, { type: "failed", reason: "No credit." }, usage);
     held.end();
     expect(await outcome()).toEqual({ title: undefined, ...counted });
   });
 
-  it("counts what it used also when it was stopped", async () => {
+  it("counts its usage also when it is stopped", async () => {
     const { held, stop, outcome } = await asked();
     held.send(usage);
     await held.say("The s");
@@ -59,7 +59,7 @@ describe("asking for a title", () => {
     expect(await outcome()).toEqual({ title: undefined, ...counted });
   });
 
-  it("counts what it used also when a person has given a title meanwhile", async () => {
+  it("counts its usage also when a person sets a title meanwhile", async () => {
     const { held, outcome, sessions, id } = await asked();
     await sessions.title(me, id, "my own");
     held.send({ type: "text", text: "The sea" }, usage);
@@ -67,7 +67,7 @@ describe("asking for a title", () => {
     expect(await outcome()).toEqual({ title: "my own", ...counted });
   });
 
-  it("that reports nothing counts nothing", async () => {
+  it("without reported usage counts nothing", async () => {
     const { held, outcome } = await asked();
     held.send({ type: "failed", reason: "No." });
     held.end();

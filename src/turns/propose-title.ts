@@ -5,10 +5,10 @@ import type { Agent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
-/** A title is for finding a conversation again: after this many messages of a person it either has one or needs none. */
-const MOST_HUMAN_MESSAGES = 2;
+/** A conversation with more messages of a person gets no title any more. */
+const MAX_HUMAN_MESSAGES = 2;
 const TITLE_TIMEOUT_MS = 15_000;
-const EXCERPT = 500;
+const EXCERPT_CHARACTERS = 500;
 
 const REQUEST =
   "Write a title for this conversation, in its language: three to seven words, without quotes and without a full stop. Answer with the title alone.";
@@ -22,17 +22,21 @@ export interface TitleRequest {
 }
 
 /**
- * Asks the agent for a title after the first exchange. Nobody waits for it and nobody is told of a failure. It never
- * replaces a title that is there, also one that a person gives meanwhile. What it used is counted, also when it failed.
+ * Asks the agent for a title after the first exchange, in the background. It never replaces a title, also not one that a
+ * person sets meanwhile. Its usage counts, also when it fails.
  */
-export async function proposeTitle(by: TitleRequest, session: string, signal: AbortSignal): Promise<void> {
-  const { agent, sessions, who, model } = by;
+export async function proposeTitle(
+  options: TitleRequest,
+  session: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { agent, sessions, who, model } = options;
   if (!agent.canTitle) return;
   const found = await sessions.get(who, session);
   if (found === undefined || found.title !== undefined) return;
-  if (found.humanCount > MOST_HUMAN_MESSAGES) return;
-  const said = (await sessions.history(who, session, { limit: 4 })) ?? [];
-  const history = [...said.map(toExcerpt), { ...request, session, seq: said.length + 1 }];
+  if (found.humanCount > MAX_HUMAN_MESSAGES) return;
+  const messages = (await sessions.history(who, session, { limit: 4 })) ?? [];
+  const history = [...messages.map(toExcerpt), { ...request, session, seq: messages.length + 1 }];
   const until = AbortSignal.any([signal, AbortSignal.timeout(TITLE_TIMEOUT_MS)]);
   let title = "";
   let isFailed = false;
@@ -45,18 +49,18 @@ export async function proposeTitle(by: TitleRequest, session: string, signal: Ab
   }
   const proposed = isFailed || until.aborted ? "" : title;
   if (proposed === "" && usage === undefined) return;
-  const asked = usage === undefined ? {} : { usage };
-  await sessions.autoTitle(who, session, proposed, { ifUntitled: true, ...asked });
+  const spent = usage === undefined ? {} : { usage };
+  await sessions.autoTitle(who, session, proposed, { ifUntitled: true, ...spent });
 }
 
 const request = { role: "user", at: 0, parts: [textPart(REQUEST)] } as const;
 
-/** Words alone, and not too many: a title needs no pictures. */
+/** The beginning of the text, without images. */
 function toExcerpt(message: Message): Message {
-  const words = message.parts.flatMap((part) =>
-    part.type === "text" ? [textPart(part.text.slice(0, EXCERPT))] : [],
+  const parts = message.parts.flatMap((part) =>
+    part.type === "text" ? [textPart(part.text.slice(0, EXCERPT_CHARACTERS))] : [],
   );
-  return { ...message, parts: words };
+  return { ...message, parts };
 }
 
 /**
@@ -67,12 +71,11 @@ export async function findChosenModel(
   store: Pick<Store, "conversations" | "sessions">,
   session: string,
 ): Promise<string | undefined> {
-  const pointing = await store.conversations.findConversations({ asker: SYSTEM, session });
-  if (pointing.length > 0)
-    return pointing.find(({ settings }) => settings.model !== undefined)?.settings.model;
+  const current = await store.conversations.findConversations({ asker: SYSTEM, session });
+  if (current.length > 0) return current.find(({ settings }) => settings.model !== undefined)?.settings.model;
   // The chat switched to another session, but its choice still counts.
-  const [found] = await store.sessions.find({ asker: SYSTEM, text: session });
+  const found = await store.sessions.getSession({ asker: SYSTEM, session });
   if (found?.origin === undefined) return undefined;
-  const left = await store.conversations.findConversations({ asker: SYSTEM, source: found.origin });
-  return left.find(({ settings }) => settings.model !== undefined)?.settings.model;
+  const earlier = await store.conversations.findConversations({ asker: SYSTEM, source: found.origin });
+  return earlier.find(({ settings }) => settings.model !== undefined)?.settings.model;
 }

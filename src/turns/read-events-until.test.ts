@@ -15,7 +15,7 @@ describe("the events of an agent", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("are all there, in order, and nothing waits afterwards", async () => {
+  it("are complete and in order, and leave no timer", async () => {
     expect(await all(readEventsUntil(new AbortController().signal, counting(3)))).toEqual([1, 2, 3]);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -28,7 +28,7 @@ describe("the events of an agent", () => {
     await expect(all(readEventsUntil(new AbortController().signal, failing()))).rejects.toThrow("broken");
   });
 
-  it("still have its last words when it was stopped and ends soon", async () => {
+  it("include its last events when it is stopped and ends soon", async () => {
     const stopping = new AbortController();
     async function* obeying(): AsyncGenerator<string> {
       yield "first";
@@ -42,7 +42,7 @@ describe("the events of an agent", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("are not waited for when it was stopped and does not end, and its later failure troubles nobody", async () => {
+  it("end when it is stopped and does not end, and its later failure is ignored", async () => {
     const stopping = new AbortController();
     const { promise: stuck, reject: fail } = Promise.withResolvers<never>();
     async function* deaf(): AsyncGenerator<string> {

@@ -1,31 +1,28 @@
-/** How long an agent that was stopped may take to tell what it has used. */
+/** A stopped agent has this time to report its usage. */
 const ABORT_GRACE_MS = 1000;
 
-/**
- * The events of an agent. It has promised to end soon when the signal aborts; one that does not is left behind, so that
- * whoever stopped it need not wait for it.
- */
+/** Passes on the events of an agent. If it does not end soon after the signal aborts, its further events are ignored. */
 export async function* readEventsUntil<Event>(
   signal: AbortSignal,
   events: AsyncIterable<Event>,
 ): AsyncGenerator<Event> {
   const iterator = events[Symbol.asyncIterator]();
-  const patience = startGracePeriod(signal);
+  const grace = startGracePeriod(signal);
   try {
     for (;;) {
-      const step = await patience.waitFor(iterator.next());
+      const step = await grace.waitFor(iterator.next());
       if (step === undefined || step.done === true) return;
       yield step.value;
     }
   } finally {
-    patience.cancel();
-    // Not awaited: it waits for what the agent waits for.
+    grace.cancel();
+    // Not awaited: it would wait as long as the agent.
     iterator.return?.().catch(() => {});
   }
 }
 
 interface GracePeriod {
-  /** What the promise resolves with, or `undefined` when it is over. What comes later is nobody's concern. */
+  /** Resolves with the result of the promise, or with `undefined` when the period is over. */
   waitFor<Value>(promise: Promise<Value>): Promise<Value | undefined>;
   cancel(): void;
 }
@@ -34,16 +31,16 @@ function startGracePeriod(signal: AbortSignal): GracePeriod {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   let giveUp = (): void => {};
-  const begin = (): void => {
+  const start = (): void => {
     timer = setTimeout(() => {
       isOver = true;
       giveUp();
     }, ABORT_GRACE_MS);
   };
-  if (signal.aborted) begin();
-  else signal.addEventListener("abort", begin, { once: true });
+  if (signal.aborted) start();
+  else signal.addEventListener("abort", start, { once: true });
   return {
-    // Not a race: one promise that is in all of them would keep something of every event until the end of the answer.
+    // Not `Promise.race`: a promise that takes part in all races would retain memory for every event.
     waitFor: (promise) =>
       new Promise((resolve, reject) => {
         giveUp = () => resolve(undefined);
@@ -51,7 +48,7 @@ function startGracePeriod(signal: AbortSignal): GracePeriod {
         if (isOver) giveUp();
       }),
     cancel() {
-      signal.removeEventListener("abort", begin);
+      signal.removeEventListener("abort", start);
       clearTimeout(timer);
     },
   };

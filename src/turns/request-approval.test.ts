@@ -8,7 +8,7 @@ import { type ApprovalOptions, requestApproval } from "./request-approval.ts";
 
 const request = { title: "remove build", pattern: "rm -rf build" };
 
-/** A question that stands, and what becomes of it. */
+/** An open question, with its answer and its row. */
 async function asking(home: Home, more: Partial<ApprovalOptions> = {}) {
   const { store, clock } = home;
   const turn = await begunTurn(home);
@@ -21,9 +21,9 @@ async function asking(home: Home, more: Partial<ApprovalOptions> = {}) {
   return { turn, stop, answer, number, row };
 }
 
-describe("a question whose process ends", () => {
+describe("a question whose process shuts down", () => {
   it.each([
-    ["stays open where another takes its turn up", true, undefined],
+    ["stays open where another runner continues the turn", true, undefined],
     ["is over where nobody does", false, "expired"],
   ] as const)("%s", async (_, isLeft, left) => {
     const { stop, answer, row } = await asking(await openHome(), { isHandedOver: () => isLeft });
@@ -32,7 +32,7 @@ describe("a question whose process ends", () => {
     expect((await row())?.answer).toBe(left);
   });
 
-  it("counts as answered where it was answered before that", async () => {
+  it("keeps an answer from before the shutdown", async () => {
     const home = await openHome();
     const { stop, answer, number } = await asking(home);
     const now = home.clock.now();
@@ -42,8 +42,8 @@ describe("a question whose process ends", () => {
   });
 });
 
-describe("a question that nobody answers", () => {
-  it("is said to have expired, once", async () => {
+describe("a question without an answer", () => {
+  it("is reported as expired once", async () => {
     const home = await openHome();
     const said: string[] = [];
     const expired = async (asked: Approval) => void said.push(asked.request.title);
@@ -53,7 +53,7 @@ describe("a question that nobody answers", () => {
     expect(said).toEqual(["remove build"]);
   });
 
-  it("expires in its time, however the system clock is set meanwhile", async () => {
+  it("expires in time, however the system clock is changed meanwhile", async () => {
     const home = await openHome();
     const { answer, row } = await asking(home);
     home.clock.time -= 60 * MINUTE;
@@ -75,7 +75,7 @@ describe("a question that nobody answers", () => {
     expect(await answer).toBe("once");
   });
 
-  it("is not said to have expired when it was stopped", async () => {
+  it("is not reported as expired when its turn is stopped", async () => {
     const said: string[] = [];
     const expired = async () => void said.push("expired");
     const { answer, stop } = await asking(await openHome(), { onExpired: expired });

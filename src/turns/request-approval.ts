@@ -6,88 +6,88 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { awaitChange } from "../sessions/await-change.ts";
 
-/** A question that nobody answers in this time is answered with no. */
+/** A request without an answer in this time is denied. */
 const APPROVAL_TIMEOUT_MS = 5 * 60_000;
-/** Smaller steps of the system clock are left alone. */
+/** Smaller changes of the system clock do not move the deadline. */
 const MIN_CLOCK_STEP_MS = 2000;
 
 export interface ApprovalOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Puts the question to the person. They may answer it anywhere. */
-  sendQuestion(asked: Approval): Promise<void>;
-  /** Told when nobody answered in time. */
-  onExpired?(asked: Approval): Promise<void>;
-  /** Asked when it was stopped: whether another runner takes the turn up, so that the question stays open. */
+  /** Sends the question to the person, who may answer it in any chat. */
+  sendQuestion(approval: Approval): Promise<void>;
+  /** Called when there was no answer in time. */
+  onExpired?(approval: Approval): Promise<void>;
+  /** Whether another runner continues a stopped turn: then the question stays open. */
   isHandedOver?(): boolean;
 }
 
 /**
- * The question is a row before it is put; then it waits for the answer, given anywhere, or in vain. What the turn has asked
- * before it fell is not put twice, and may have been answered meanwhile.
+ * Stores the question, sends it and waits for the answer. A question that the turn sent before a crash is not sent again,
+ * and may have an answer already.
  */
 export async function requestApproval(
-  asking: ApprovalOptions,
+  options: ApprovalOptions,
   turn: Turn,
   request: ApprovalRequest,
   signal: AbortSignal,
 ): Promise<ApprovalOutcome> {
-  const { store, clock, sendQuestion } = asking;
+  const { store, clock, sendQuestion } = options;
   const now = clock.now();
   const { number, fence } = turn;
   const deadline = now + APPROVAL_TIMEOUT_MS;
-  const asked = await store.access.createApproval({ turn: number, fence, request, deadline, now });
-  if (isRefused(asked)) return "deny";
-  if (asked.answer !== undefined) return asked.answer;
-  const { person, session } = asked;
+  const approval = await store.access.createApproval({ turn: number, fence, request, deadline, now });
+  if (isRefused(approval)) return "deny";
+  if (approval.answer !== undefined) return approval.answer;
+  const { person, session } = approval;
   const { pattern, folder } = request;
   const where = { person, session, ...(folder !== undefined && { folder }) };
   const before =
     pattern === undefined ? undefined : await store.access.checkApprovalRules({ ...where, pattern });
   if (before !== undefined) {
     const answer = before === "allowed" ? "once" : "deny";
-    await store.access.answerApproval({ person, approval: asked.number, answer, now });
+    await store.access.answerApproval({ person, approval: approval.number, answer, now });
     return answer;
   }
-  if (!asked.isPosted) await sendQuestion(asked);
-  const answer = await waitForAnswer(asking, asked, signal);
-  if (answer === "expired" && !signal.aborted) await asking.onExpired?.(asked);
+  if (!approval.isPosted) await sendQuestion(approval);
+  const answer = await waitForAnswer(options, approval, signal);
+  if (answer === "expired" && !signal.aborted) await options.onExpired?.(approval);
   return answer;
 }
 
 async function waitForAnswer(
   { store, clock, isHandedOver }: ApprovalOptions,
-  asked: Approval,
+  approval: Approval,
   signal: AbortSignal,
 ): Promise<ApprovalOutcome> {
-  const left = Math.min(Math.max(0, asked.deadline - clock.now()), APPROVAL_TIMEOUT_MS);
+  const left = Math.min(Math.max(0, approval.deadline - clock.now()), APPROVAL_TIMEOUT_MS);
   const until = clock.monotonic() + left;
-  let stored = asked.deadline;
+  let stored = approval.deadline;
   for (;;) {
     const change = awaitChange(store, signal);
     try {
-      const { answer } = (await store.access.getApproval({ asker: SYSTEM, approval: asked.number })) ?? {
+      const { answer } = (await store.access.getApproval({ asker: SYSTEM, approval: approval.number })) ?? {
         answer: "deny",
       };
       if (answer !== undefined) return answer;
       if (signal.aborted && isHandedOver?.()) return "deny";
-      // What nobody waits for any more must not be allowed later, as if that still did something.
+      // A later answer would have no effect, so the question is closed.
       if (signal.aborted || clock.monotonic() >= until) {
-        const { person, number: approval } = asked;
+        const { person, number } = approval;
         const closed = await store.access.answerApproval({
           person,
-          approval,
+          approval: number,
           answer: "expired",
           now: clock.now(),
         });
-        // Answered in that very moment: that counts.
+        // There is an answer since the last read: it counts.
         if (isRefused(closed) && closed.refused === "not_allowed") continue;
         return signal.aborted ? "deny" : "expired";
       }
-      // People answer by the system clock: what is stored follows when that was set.
+      // The stored deadline is in system time: it moves when the system clock was changed.
       const deadline = Math.round(clock.now() + until - clock.monotonic());
       if (Math.abs(deadline - stored) > MIN_CLOCK_STEP_MS) {
-        await store.access.moveApprovalDeadline({ approval: asked.number, deadline });
+        await store.access.moveApprovalDeadline({ approval: approval.number, deadline });
         stored = deadline;
       }
       await change.happened;

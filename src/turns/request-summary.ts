@@ -9,42 +9,39 @@ export const SUMMARY_REQUEST =
   "Write a summary of this conversation, in its language. It will stand in place of everything above, for you to go on with: keep who wants what, names, numbers, dates, addresses and file names as they were written, what was decided and why, what tools did and found, what was promised, and what is still open. Leave out greetings and detours. Answer with the summary alone.";
 
 const SUMMARY_TIMEOUT_MS = 120_000;
-/** A model that reads less than a sixteenth of what it was given is not the model we were told of. */
+/** A model that cannot read a sixteenth of its configured window has a wrong configuration. */
 const MAX_HALVINGS = 4;
-/** What a tool found is told by what was made of it. */
-const LONGEST_RESULT = 2_000;
+/** The limit of a tool result, in tokens: the answer after it tells its content. */
+const MAX_RESULT_TOKENS = 2_000;
 
 export interface SummaryInput {
   readonly agent: Agent;
   readonly session: string;
   readonly model?: string;
-  /** What is to be summed up, in order. */
+  /** The messages to summarise, in order. */
   readonly messages: readonly Message[];
-  /** As much as the model is given at once; more than that is summed up step by step. */
-  readonly mostTokens: number;
+  /** The limit of one request; more messages are summarised step by step. */
+  readonly maxTokens: number;
 }
 
 export interface SummaryResult {
   /** Absent when there is none; then `reason` says why. */
   readonly text?: string;
   readonly reason?: string;
-  /** What asking has cost, also in vain. */
+  /** The usage of all requests, also of failed ones. */
   readonly usage?: UsageDelta;
 }
 
-/**
- * Asks the agent to sum up what was said. It is let do nothing but speak. A model that reads less than it was thought to
- * is given less at once.
- */
-export async function requestSummary(asked: SummaryInput, signal: AbortSignal): Promise<SummaryResult> {
+/** Asks the agent for a summary, without tools. If the model finds a request too long, the limit is halved. */
+export async function requestSummary(input: SummaryInput, signal: AbortSignal): Promise<SummaryResult> {
   const until = AbortSignal.any([signal, AbortSignal.timeout(SUMMARY_TIMEOUT_MS)]);
-  let most = Math.min(asked.mostTokens, estimateTokens(asked.messages));
+  let maxTokens = Math.min(input.maxTokens, estimateTokens(input.messages));
   let usage: UsageDelta | undefined;
-  for (let halved = 0; ; halved += 1) {
-    const { tooLong, ...summary } = await requestInSteps({ ...asked, mostTokens: most }, until);
+  for (let halvings = 0; ; halvings += 1) {
+    const { tooLong, ...summary } = await requestInSteps({ ...input, maxTokens }, until);
     if (summary.usage !== undefined) usage = mergeUsage(usage, summary.usage);
-    if (tooLong && halved < MAX_HALVINGS && !until.aborted) {
-      most = Math.ceil(most / 2);
+    if (tooLong && halvings < MAX_HALVINGS && !until.aborted) {
+      maxTokens = Math.ceil(maxTokens / 2);
       continue;
     }
     const spent = usage === undefined ? {} : { usage };
@@ -55,13 +52,13 @@ export async function requestSummary(asked: SummaryInput, signal: AbortSignal): 
 
 type SummaryStep = SummaryResult & { readonly tooLong?: true };
 
-async function requestInSteps(asked: SummaryInput, signal: AbortSignal): Promise<SummaryStep> {
-  const longest = estimateTokens(asked.messages);
+async function requestInSteps(input: SummaryInput, signal: AbortSignal): Promise<SummaryStep> {
+  const maxLength = estimateTokens(input.messages);
   let usage: UsageDelta | undefined;
   let summary = "";
-  for (const slice of splitMessages(asked.messages, asked.mostTokens)) {
-    const history = summary === "" ? slice : [buildSummaryNote(summary, asked.session), ...slice];
-    const step = await requestOnce(asked, history, longest, signal);
+  for (const slice of splitMessages(input.messages, input.maxTokens)) {
+    const history = summary === "" ? slice : [buildSummaryNote(summary, input.session), ...slice];
+    const step = await requestOnce(input, history, maxLength, signal);
     if (step.usage !== undefined) usage = mergeUsage(usage, step.usage);
     if (step.text === undefined) return { ...step, ...(usage !== undefined && { usage }) };
     summary = step.text;
@@ -72,7 +69,7 @@ async function requestInSteps(asked: SummaryInput, signal: AbortSignal): Promise
 async function requestOnce(
   { agent, session, model }: SummaryInput,
   messages: readonly Message[],
-  most: number,
+  maxLength: number,
   signal: AbortSignal,
 ): Promise<SummaryStep> {
   const request: Message = {
@@ -85,23 +82,23 @@ async function requestOnce(
   const turn = {
     session,
     history: [...providerHistory(messages), request],
-    // A summary is of words; pictures are told of by name.
+    // A summary contains no images, only their names.
     blob: async () => undefined,
     ...(model !== undefined && { model }),
   };
-  let said = "";
+  let text = "";
   let usage: UsageDelta | undefined;
   let reason: string | undefined;
   let tooLong = false;
   try {
     for await (const event of readEventsUntil(signal, agent.run(turn, signal))) {
       if (event.type === "usage") usage = mergeUsage(usage, event.usage);
-      else if (event.type === "text") said += event.text;
+      else if (event.type === "text") text += event.text;
       else if (event.type === "failed") [reason, tooLong] = [event.reason, event.tooLong === true];
-      else if (event.type === "tool_call" || event.type === "approval") reason = "It wanted to act instead.";
-      if (estimateTokens([{ parts: [textPart(said)] }]) >= most)
+      else if (event.type === "tool_call" || event.type === "approval") reason = "It called a tool instead.";
+      if (estimateTokens([{ parts: [textPart(text)] }]) >= maxLength)
         reason = "The summary became longer than what it sums up.";
-      // What it wanted to do is not done, because nobody asks for the next event.
+      // A tool runs only when the next event is read, so it does not run.
       if (reason !== undefined && event.type !== "usage" && event.type !== "failed") break;
     }
   } catch (error) {
@@ -109,20 +106,20 @@ async function requestOnce(
   }
   const spent = usage === undefined ? {} : { usage };
   if (reason !== undefined) return { reason, ...(tooLong && { tooLong }), ...spent };
-  const summary = said.trim().toWellFormed();
+  const summary = text.trim().toWellFormed();
   return summary === "" ? { reason: "The summary was empty.", ...spent } : { text: summary, ...spent };
 }
 
-/** Runs of messages, none of which is too long to be read at once; a message that is so by itself is cut. */
-function splitMessages(messages: readonly Message[], most: number): readonly (readonly Message[])[] {
+/** Splits messages into slices below the limit, and shortens a message that is longer than the limit. */
+function splitMessages(messages: readonly Message[], maxTokens: number): readonly (readonly Message[])[] {
   const result: Message[][] = [];
   let slice: Message[] = [];
   let size = 0;
   for (const message of messages) {
-    const short = shortenMessage(message, most);
+    const short = shortenMessage(message, maxTokens);
     const more = estimateTokens([short]);
-    // A result stays with its call.
-    if (slice.length > 0 && size + more > most && message.role !== "tool") {
+    // The result of a tool stays with its call.
+    if (slice.length > 0 && size + more > maxTokens && message.role !== "tool") {
       result.push(slice);
       [slice, size] = [[], 0];
     }
@@ -133,23 +130,23 @@ function splitMessages(messages: readonly Message[], most: number): readonly (re
   return result;
 }
 
-/** No message takes more than a quarter: one long output must not crowd out the rest. */
-function shortenMessage(message: Message, most: number): Message {
-  const quarter = Math.max(200, Math.floor(most / 4));
-  const longest = message.role === "tool" ? Math.min(quarter, LONGEST_RESULT) : quarter;
+/** No message gets more than a quarter of the limit, so that one long output leaves room for the rest. */
+function shortenMessage(message: Message, maxTokens: number): Message {
+  const quarter = Math.max(200, Math.floor(maxTokens / 4));
+  const limit = message.role === "tool" ? Math.min(quarter, MAX_RESULT_TOKENS) : quarter;
   const size = estimateTokens([message]);
-  if (size <= longest) return message;
-  const said = getText(message);
-  const half = Math.floor((said.length * longest) / size / 2);
+  if (size <= limit) return message;
+  const text = getText(message);
+  const half = Math.floor((text.length * limit) / size / 2);
   const { toolCalls, ...rest } = message;
   const calls = toolCalls?.map((call) => ({
     ...call,
     arguments: JSON.stringify(call.arguments)?.slice(0, 500) ?? "",
   }));
-  const words = `${said.slice(0, half)}\n[…]\n${half === 0 ? "" : said.slice(-half)}`;
+  const shortened = `${text.slice(0, half)}\n[…]\n${half === 0 ? "" : text.slice(-half)}`;
   return {
     ...rest,
-    parts: [textPart(words.toWellFormed())],
+    parts: [textPart(shortened.toWellFormed())],
     ...(calls !== undefined && { toolCalls: calls }),
   };
 }
@@ -162,7 +159,7 @@ export function formatSummary(summary: string): string {
   return `Summary of what was said before:\n\n${summary}`;
 }
 
-/** Both together; how long the prompt of a summary was says nothing about the conversation. */
+/** Adds usage, without the prompt size: the prompt of a summary is not that of the conversation. */
 function mergeUsage(earlier: UsageDelta | undefined, more: UsageDelta): UsageDelta {
   return joinDeltas(earlier, omitPromptTokens(more));
 }

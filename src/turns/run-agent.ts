@@ -37,7 +37,7 @@ export async function runAgentOnce(
   }
   if (deadline.isExpired()) {
     const minutes = Math.max(1, Math.round((timeoutMs ?? 0) / 60_000));
-    writer.fail(`The answer took longer than ${minutes} min and was given up.`);
+    writer.fail(`The answer took longer than ${minutes} min and was stopped.`);
   }
   return writer.end(signal.aborted);
 }

@@ -43,7 +43,7 @@ async function accept(home: Home, words: string, runner = localRunner()) {
   return { ...accepted, runner: runner.id };
 }
 
-/** A turn that has begun with these words. */
+/** A claimed turn with this input. */
 async function begin(home: Home, words: string): Promise<Turn> {
   const { turn } = await accept(home, words);
   if (turn === undefined) throw new Error("the session was not free");
@@ -68,7 +68,7 @@ const holderOf = ({ file }: Home): unknown =>
   look(file, (db) => db.prepare("select lease_holder from sessions").pluck().get());
 
 describe("a turn", () => {
-  it("stores the answer, says what is to be answered and how it comes, and lets the session go", async () => {
+  it("stores the answer, reports its inputs and events, and releases the session", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     const [begun, events]: [string[], AgentEvent[]] = [[], []];
@@ -85,7 +85,7 @@ describe("a turn", () => {
     expect([turnsIn(home), holderOf(home)]).toEqual([["done"], null]);
   });
 
-  it("gives the agent what the session shows, valid for every provider, what is to be answered last", async () => {
+  it("gives the agent the visible messages in a form that every provider accepts, the input last", async () => {
     const home = await openHome();
     const first = await begin(home, "one");
     await run(home, first, script({ answers: [{ say: [{ fail: "no" }] }] }));
@@ -94,14 +94,14 @@ describe("a turn", () => {
     const ending = run(home, turn, agent);
     const held = await agent.asked();
     expect(held.turn.session).toBe(turn.session);
-    // The failed answer has no words: no provider would take it.
+    // The failed answer has no text: no provider accepts an empty message.
     expect(held.turn.history.map(getText)).toEqual(["one", "two"]);
     held.end();
     expect(await ending).toMatchObject({ outcome: "done", text: "" });
     expect((await shown(home, turn.session)).at(-1)).toMatchObject({ role: "assistant", parts: [] });
   });
 
-  it("that is stopped keeps what had arrived, marked, and nothing that comes later", async () => {
+  it("that is stopped keeps the part of the answer that arrived, marked, and nothing that arrives later", async () => {
     const home = await openHome();
     const turn = await begin(home, "tell me");
     const abort = new AbortController();
@@ -118,12 +118,12 @@ describe("a turn", () => {
     const [, answer] = await shown(home, turn.session);
     expect(answer).toMatchObject({ parts: [textPart("Once upon ")], origin: { interrupted: true } });
     expect(answer?.extra).toBeUndefined();
-    // What a stopped model has used is counted all the same.
+    // The usage of a stopped answer counts.
     expect((await home.sessions.get(me, turn.session))?.usage.inputTokens).toBe(4);
     expect(turnsIn(home)).toEqual(["interrupted"]);
   });
 
-  it("that is stopped does not wait for an agent that does not listen", async () => {
+  it("that is stopped does not wait for an agent that ignores the signal", async () => {
     const home = await openHome();
     const turn = await begin(home, "tell me");
     const abort = new AbortController();
@@ -133,7 +133,7 @@ describe("a turn", () => {
     expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once" });
   });
 
-  it("that fails keeps what had arrived, and why", async () => {
+  it("that fails keeps the part of the answer that arrived, and the reason", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     const end = await run(
@@ -176,7 +176,7 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["failed"]);
   });
 
-  it("is not left open by an agent that throws before it has begun, or uses what cannot be", async () => {
+  it("is not left open by an agent that throws before its first event, or reports an invalid usage", async () => {
     const home = await openHome();
     const broken: Agent = {
       name: "broken",
@@ -196,14 +196,14 @@ describe("a turn", () => {
     expect((await shown(home, turn.session)).map(getText)).toEqual(["a", "", "b", "fine"]);
   });
 
-  it("keeps half a character from the database", async () => {
+  it("stores no half of a character", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     await run(home, turn, script({ answers: [{ say: ["a\ud83d", "\ude42b\ud83d"] }] }));
     expect((await shown(home, turn.session)).map(getText)).toEqual(["hello", "a🙂b\ufffd"]);
   });
 
-  it("records what was used, all of it when there were several calls", async () => {
+  it("records the usage, the sum of several requests", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const turn = await begin(home, "hello");
@@ -216,7 +216,7 @@ describe("a turn", () => {
       },
       { type: "usage", usage: { inputTokens: 20, outputTokens: 2, lastPromptTokens: 20, model: "m" } },
     );
-    // The second call has no cost, so the sum is not all of it.
+    // The second request reports no cost, so the sum is partial.
     held.end();
     await ending;
     expect((await home.sessions.get(me, turn.session))?.usage).toMatchObject({
@@ -230,7 +230,7 @@ describe("a turn", () => {
     });
   });
 
-  it("stores what was used with the call of a tool, so that a crash during the call does not lose it", async () => {
+  it("stores the usage with the call of a tool, so that a crash during the call does not lose it", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const turn = await begin(home, "mail it");
@@ -250,7 +250,7 @@ describe("a turn", () => {
     expect([usage?.inputTokens, usage?.lastPromptTokens]).toEqual([30, 30]);
   });
 
-  it("counts what was used by a turn that it leaves to another runner, or that another has taken over", async () => {
+  it("counts the usage of a turn that is handed over or taken over", async () => {
     const home = await openHome();
     const stop = new AbortController();
     const agent = heldAgent();
@@ -282,7 +282,7 @@ describe("a turn", () => {
   });
 
   it.each(["none", "external"] as const)(
-    "keeps the whole of an output that was too long to be told, for whoever may see the session (effect %s)",
+    "stores a long output whole, for everybody who may see the session (effect %s)",
     async (effect) => {
       const home = await openHome();
       const turn = await begin(home, "print");
@@ -298,16 +298,18 @@ describe("a turn", () => {
       await run(home, turn, agent, { prepare: async () => ({ tools: [printing] }) });
       const [, , result] = await shown(home, turn.session);
       expect(result?.parts).toMatchObject([{ type: "text" }, { type: "file", name: "output.txt" }]);
-      const [told, file] = result?.parts ?? [];
-      if (told?.type !== "text" || file?.type !== "file") throw new Error("it is not told so");
-      expect(told.text).toMatch(/^first\nx+\n\n\[.* The whole is kept as output:[0-9a-f]{64}\]\n\nx+\nlast$/);
+      const [excerpt, file] = result?.parts ?? [];
+      if (excerpt?.type !== "text" || file?.type !== "file") throw new Error("unexpected parts");
+      expect(excerpt.text).toMatch(
+        /^first\nx+\n\n\[.* The whole is kept as output:[0-9a-f]{64}\]\n\nx+\nlast$/,
+      );
       const kept = async (person: string) =>
         new TextDecoder().decode(await home.store.messages.readBlob({ asker: { person }, hash: file.blob }));
       expect([await kept("owner"), await kept("p_other")]).toEqual([long, ""]);
     },
   );
 
-  it("takes up what waits behind it, in the commit that ends it, unless nothing more is to begin", async () => {
+  it("claims the next pending message in the commit that ends it, unless the process drains", async () => {
     const home = await openHome();
     const turn = await begin(home, "one");
     const { runner } = await accept(home, "two");
@@ -315,26 +317,30 @@ describe("a turn", () => {
     const end = await run(home, turn, echo, { claimNext: () => ({ runner, take: "one" }) });
     expect(end.next).toMatchObject({ session: turn.session, inputs: [3] });
     expect(turnsIn(home)).toEqual(["done", "running"]);
-    if (end.next === undefined) throw new Error("nothing was taken up");
+    if (end.next === undefined) throw new Error("nothing was claimed");
     const last = await run(home, end.next, echo);
     expect(last.next).toBeUndefined();
     const waiting = await home.store.inbox.listPending({ asker: me, session: turn.session });
     expect(waiting.map(getText)).toEqual(["three"]);
   });
 
-  it("tells the model of a fresh start once, and it is not lost by a crash before it was told", async () => {
+  it("gives the model the note of a new session once, also after a crash", async () => {
     const home = await openHome();
     await run(home, await begin(home, "before"), echo);
     home.clock.pass(2 * DAY);
     const dead = deadRunner();
-    const fallen = await accept(home, "after", dead);
-    expect(fallen.fresh).toMatchObject({ reason: "idle", noteDue: true, noticeDue: true });
+    const accepted = await accept(home, "after", dead);
+    expect(accepted.fresh).toMatchObject({ reason: "idle", noteDue: true, noticeDue: true });
 
-    // Its process is gone; whoever takes the turn up tells the model in its place.
+    // Its process crashed; the next runner gives the model the note.
     const runner = localRunner();
     await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
     const by = { runner: runner.id, take: "one" } as const;
-    const again = await home.store.turns.claim({ session: fallen.session.id, ...by, now: home.clock.now() });
+    const again = await home.store.turns.claim({
+      session: accepted.session.id,
+      ...by,
+      now: home.clock.now(),
+    });
     expect(again?.attempt).toBe(2);
 
     const notes: (string | undefined)[] = [];
@@ -351,7 +357,7 @@ describe("a turn", () => {
     expect(notes).toEqual([resetNote("idle"), undefined]);
   });
 
-  it("that brought its process down twice is not tried a third time, and the person is told", async () => {
+  it("that crashed its process twice is not tried a third time, and the person gets the reason", async () => {
     const home = await openHome();
     const { session } = await accept(home, "fatal", deadRunner());
     for (const expected of [2, 3]) {
@@ -380,7 +386,7 @@ describe("a turn", () => {
   });
 
   describe("whose process crashed after a part of the answer was shown", () => {
-    /** The turn as the next runner claims it, with what the crashed one had stored and shown. */
+    /** The turn as the next runner claims it, with the messages and the draft of the crashed one. */
     async function crashed(home: Home, attempt: 2 | 3 = 2, toolCalls?: readonly ToolCall[]): Promise<Turn> {
       const { store, clock } = home;
       const { session, turn: begun } = await accept(home, "tell me", deadRunner());
@@ -411,7 +417,7 @@ describe("a turn", () => {
         isInterrupted: origin?.interrupted === true,
       }));
 
-    it("keeps that part when the second attempt is stopped before it says anything", async () => {
+    it("keeps that part when the second attempt is stopped before its first text", async () => {
       const home = await openHome();
       const turn = await crashed(home);
       const agent = heldAgent();
@@ -423,7 +429,7 @@ describe("a turn", () => {
       expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
     });
 
-    it("keeps that part when the second attempt fails, with the reason and what it used", async () => {
+    it("keeps that part when the second attempt fails, with the reason and the usage", async () => {
       const home = await openHome();
       const turn = await crashed(home);
       const agent = heldAgent();
@@ -437,7 +443,7 @@ describe("a turn", () => {
       expect(session?.usage.inputTokens).toBe(7);
     });
 
-    it("replaces that part with the whole answer, or with what the second attempt has shown since", async () => {
+    it("replaces that part with the whole answer, or with the part that the second attempt has shown since", async () => {
       const home = await openHome();
       const whole = await crashed(home);
       expect(await run(home, whole, echo)).toMatchObject({ outcome: "done", text: "You said: tell me" });
@@ -461,7 +467,7 @@ describe("a turn", () => {
       expect(await stored(again, turn)).toEqual([{ said: "Long ago", isInterrupted: true }]);
     });
 
-    it("keeps that part when it is not tried again, and says why", async () => {
+    it("keeps that part when it is not tried again, with the reason", async () => {
       const home = await openHome();
       const turn = await crashed(home, 3);
       expect(await run(home, turn, echo)).toMatchObject({
@@ -472,7 +478,7 @@ describe("a turn", () => {
       expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
     });
 
-    it("keeps all of it when a tool may have acted, also what was said before the tool", async () => {
+    it("keeps all of it when a tool may have acted, also the text before the tool call", async () => {
       const home = await openHome();
       const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" } as const;
       const turn = await crashed(home, 2, [call]);
@@ -487,7 +493,7 @@ describe("a turn", () => {
       ]);
     });
 
-    it("keeps nothing twice when a message is stored while its text is being kept", async () => {
+    it("stores nothing twice when a message is stored while its draft is saved", async () => {
       const home = await openHome();
       const turn = await begin(home, "do it");
       const agent = heldAgent();
@@ -508,11 +514,10 @@ describe("a turn", () => {
     });
   });
 
-  it("whose process fell over commands is not done again, and the person is told what became of each", async () => {
+  it("whose process crashed while commands ran is not repeated, and the person gets the state of each command", async () => {
     const home = await openHome();
     const { store, clock } = home;
-    const fallen = await accept(home, "do it", deadRunner());
-    const { session, conversation, turn: begun } = fallen;
+    const { session, conversation, turn: begun } = await accept(home, "do it", deadRunner());
     const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" as const };
     const messages = [{ role: "assistant" as const, parts: [], toolCalls: [call] }];
     const fence = begun?.fence ?? 0;
@@ -551,16 +556,16 @@ describe("a turn", () => {
       take: "one",
       now: clock.now(),
     });
-    if (again === undefined) throw new Error("it was not taken up");
+    if (again === undefined) throw new Error("the turn was not claimed");
     const { outcome, reason } = await run(home, again, echo);
     expect(outcome).toBe("failed");
     expect(reason).toContain("terminal may have acted already");
     expect(reason?.split("\n\n").slice(1)).toEqual([
       "`false` ended with code 1.",
       "`sleep 9` still runs (proc_000000000002).",
-      "`on its way` was never begun.",
+      "`on its way` never started.",
     ]);
-    // Nobody is told that it has ended, which it has not; and nobody begins it any more.
+    // It never started: its end is not reported, and no process starts it any more.
     const [id] = COMMANDS[2];
     expect((await store.processes.listWatchedProcesses()).map((one) => one.id)).not.toContain(id);
     const runs = { id, keeper: keeper.id, pid: 8, startTime: "8", pty: false, now: clock.now() };
@@ -588,7 +593,7 @@ describe("a turn", () => {
     expect(answers).toEqual(more.signal === undefined ? [heard] : []);
   });
 
-  it("lets a tool act once what it is about to do is stored, however long the disk is full before that", async () => {
+  it("lets a tool act only after its call is stored, however long the disk is full before", async () => {
     const home = await openHome();
     const turn = await begin(home, "send it");
     const done: string[] = [];
@@ -616,15 +621,15 @@ describe("a turn", () => {
         },
       },
     };
-    const told: string[] = [];
-    const onStoreDelayed = ({ code }: PostriderError): void => void told.push(code);
+    const delays: string[] = [];
+    const onStoreDelayed = ({ code }: PostriderError): void => void delays.push(code);
     const end = await run(home, turn, agent, { store, onStoreDelayed });
-    expect([end.outcome, done, told]).toEqual(["done", ["sent"], ["disk_full", "disk_full"]]);
+    expect([end.outcome, done, delays]).toEqual(["done", ["sent"], ["disk_full", "disk_full"]]);
     const roles = (await shown(home, turn.session)).map(({ role }) => role);
     expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
-  it("stays open, and its tool does not act, when what it is about to do cannot be stored", async () => {
+  it("stays open, and its tool does not act, when the call cannot be stored", async () => {
     const home = await openHome();
     const turn = await begin(home, "send it");
     const done: string[] = [];
@@ -644,7 +649,20 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["running"]);
   });
 
-  it("that an agent breaks off with an error of its own is over, whatever the error is called", async () => {
+  it("calls the hook onEnd with its end, and with nothing when the end cannot be stored", async () => {
+    const home = await openHome();
+    const ends: (TurnEnd | undefined)[] = [];
+    const onEnd = (end: TurnEnd | undefined): void => void ends.push(end);
+    const end = await run(home, await begin(home, "one"), echo, { onEnd });
+    const finish = async (): Promise<never> => {
+      throw new PostriderError("disk_full", "There is no room.");
+    };
+    const store: Store = { ...home.store, turns: { ...home.store.turns, finish } };
+    await expect(run(home, await begin(home, "two"), echo, { onEnd, store })).rejects.toThrow("no room");
+    expect(ends).toEqual([end, undefined]);
+  });
+
+  it("fails when the agent throws an error of any code", async () => {
     const home = await openHome();
     const agent: Agent = {
       name: "breaking",
@@ -658,7 +676,7 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["failed"]);
   });
 
-  it("that an editor process left is ended with what it had said, and its agent is not asked again", async () => {
+  it("that a crashed editor process left ends with the text so far, and its agent does not run again", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     const left = { ...turn, attempt: 2, target: { ...turn.target, platform: EDITOR_PLATFORM } };
@@ -669,23 +687,20 @@ describe("a turn", () => {
   it.each([
     [0.5, ["summed up"]],
     [0.9, []],
-  ])(
-    "sums a conversation up that fills %d of the model's window, where that is configured",
-    async (at, told) => {
-      const home = await openHome();
-      const first = await begin(home, "hello");
-      await run(home, first, echo);
-      for (let said = 0; said < 6; said += 1)
-        await home.sessions.append(me, first.session, { role: "user", text: "word ".repeat(100) });
-      const agent: Agent = { ...echo, contextWindow: 1200 };
-      const notices: string[] = [];
-      const tell = async (notice: string): Promise<void> => void notices.push(notice);
-      await run(home, await begin(home, "go on"), agent, { compression: { at, notify: tell } });
-      expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(told);
-    },
-  );
+  ])("compresses a conversation that fills %d of the model's window, if configured", async (at, expected) => {
+    const home = await openHome();
+    const first = await begin(home, "hello");
+    await run(home, first, echo);
+    for (let said = 0; said < 6; said += 1)
+      await home.sessions.append(me, first.session, { role: "user", text: "word ".repeat(100) });
+    const agent: Agent = { ...echo, contextWindow: 1200 };
+    const notices: string[] = [];
+    const tell = async (notice: string): Promise<void> => void notices.push(notice);
+    await run(home, await begin(home, "go on"), agent, { compression: { at, notify: tell } });
+    expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(expected);
+  });
 
-  it("that another runner has taken over stores nothing", async () => {
+  it("that another runner took over stores nothing", async () => {
     const home = await openHome();
     const { session, turn } = await accept(home, "hello", deadRunner());
     if (turn === undefined) throw new Error("the session was not free");
@@ -699,7 +714,7 @@ describe("a turn", () => {
     });
     await expect(run(home, turn, echo)).rejects.toMatchObject({ code: "stale_fence" });
     expect((await shown(home, session.id)).map(getText)).toEqual(["hello"]);
-    if (taken === undefined) throw new Error("the turn was not taken up");
+    if (taken === undefined) throw new Error("the turn was not claimed");
     await run(home, taken, echo);
     expect((await shown(home, session.id)).map(getText)).toEqual(["hello", "You said: hello"]);
   });

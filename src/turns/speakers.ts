@@ -3,10 +3,10 @@ import { type Message, textPart } from "../core/message.ts";
 import { type Privacy, redactSource } from "../core/redaction.ts";
 import type { Source } from "../core/source.ts";
 
-/** Finds the name of a message's sender as the model may know it. */
+/** Finds the name of a message's sender for the model. */
 export type FindSpeaker = (message: Message) => string | undefined;
 
-/** Where several people share the conversation, the model is told who said what; elsewhere nobody is named. */
+/** Names senders where several people share the conversation; `undefined` elsewhere. */
 export function createSpeakerFinder(
   target: Source,
   { scope, privacy }: { readonly scope: ScopeSettings; readonly privacy: Privacy },
@@ -15,7 +15,7 @@ export function createSpeakerFinder(
   return (message) => getSpeakerName(message, target, privacy);
 }
 
-/** Puts the speaker's name before the words of a person. What is stored stays as it was said. */
+/** Puts the sender's name before the text of a person, for the model only: the stored messages stay unchanged. */
 export function addSpeakerNames(
   messages: readonly Message[],
   findSpeaker: FindSpeaker | undefined,
@@ -33,14 +33,14 @@ export function addSpeakerNames(
   });
 }
 
-/** By name, else by id, both masked where that is configured. */
+/** The name, or else the id, redacted by the privacy settings. */
 function getSpeakerName({ origin }: Message, target: Source, privacy: Privacy): string | undefined {
-  const { userId: _, userName: __, ...place } = target;
+  const { userId: _, userName: __, ...chat } = target;
   const speaker = {
-    ...place,
+    ...chat,
     ...(origin?.userId !== undefined && { userId: origin.userId }),
     ...(origin?.userName !== undefined && { userName: origin.userName }),
   };
-  const known = redactSource(speaker, privacy);
-  return (known.userName ?? known.userId)?.replaceAll(/[[\]\n]/g, " ");
+  const redacted = redactSource(speaker, privacy);
+  return (redacted.userName ?? redacted.userId)?.replaceAll(/[[\]\n]/g, " ");
 }

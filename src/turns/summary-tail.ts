@@ -1,12 +1,12 @@
 import type { Message } from "../core/message.ts";
 
-/** A token is about four bytes of English, and less than a character where each is written with three. */
+/** About four bytes of English, and about one character of a script that needs three bytes for each. */
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_500;
-/** What is kept word for word: the last few exchanges, because what comes next is about them. */
-const KEPT_EXCHANGES = 3;
+/** The last exchanges are not summarised, because the next messages refer to them. */
+const TAIL_EXCHANGES = 3;
 
-/** About how many tokens a model reads in these messages. */
+/** Estimates the number of tokens of these messages. */
 export function estimateTokens(messages: readonly Pick<Message, "parts" | "toolCalls">[]): number {
   let bytes = 0;
   let images = 0;
@@ -21,41 +21,40 @@ export function estimateTokens(messages: readonly Pick<Message, "parts" | "toolC
 }
 
 export interface TailOptions {
-  /** What must stay word for word: what is about to be answered. */
+  /** Whether the turn answers this message: then it is not summarised. */
   isInput?(message: Message): boolean;
-  /** How much may stay besides. */
-  readonly mostTokens: number;
+  /** The limit of the tail before the inputs. */
+  readonly maxTokens: number;
 }
 
 /**
- * The place of the first message that stays when what is before it is summed up. Exchanges stay whole, and no result of
- * a tool is parted from its call.
+ * Finds the first message that is not summarised. Exchanges stay whole, and the result of a tool stays with its call.
  */
-export function findTailStart(shown: readonly Message[], { isInput, mostTokens }: TailOptions): number {
-  const input = isInput === undefined ? -1 : shown.findIndex(isInput);
-  let start = input === -1 ? shown.length : input;
-  const exchanges = shown.flatMap((message, at) => (isExchangeStart(shown, message, at) ? [at] : []));
+export function findTailStart(history: readonly Message[], { isInput, maxTokens }: TailOptions): number {
+  const input = isInput === undefined ? -1 : history.findIndex(isInput);
+  let start = input === -1 ? history.length : input;
+  const exchanges = history.flatMap((message, at) => (isExchangeStart(history, message, at) ? [at] : []));
   for (const at of exchanges
-    .filter((place) => place < start)
-    .slice(-KEPT_EXCHANGES)
+    .filter((index) => index < start)
+    .slice(-TAIL_EXCHANGES)
     .toReversed()) {
-    if (estimateTokens(shown.slice(at, input === -1 ? undefined : input)) > mostTokens) break;
+    if (estimateTokens(history.slice(at, input === -1 ? undefined : input)) > maxTokens) break;
     start = at;
   }
-  return moveBeforeOpenCalls(shown, start);
+  return moveBeforeOpenCalls(history, start);
 }
 
-/** Several messages of a person in a row are answered together. */
-function isExchangeStart(shown: readonly Message[], { role }: Message, at: number): boolean {
-  return role === "user" && shown[at - 1]?.role !== "user";
+/** One answer replies to several consecutive messages of a person. */
+function isExchangeStart(history: readonly Message[], { role }: Message, at: number): boolean {
+  return role === "user" && history[at - 1]?.role !== "user";
 }
 
-function moveBeforeOpenCalls(shown: readonly Message[], start: number): number {
+function moveBeforeOpenCalls(history: readonly Message[], start: number): number {
   let from = start;
-  for (let at = shown.length - 1; at >= from; at -= 1) {
-    const { role, toolCallId } = shown[at] ?? {};
+  for (let at = history.length - 1; at >= from; at -= 1) {
+    const { role, toolCallId } = history[at] ?? {};
     if (role !== "tool") continue;
-    const call = shown
+    const call = history
       .slice(0, at)
       .findLastIndex(({ toolCalls }) => toolCalls?.some(({ id }) => id === toolCallId));
     if (call !== -1 && call < from) from = call;

@@ -6,13 +6,13 @@ import { buildSessionContext } from "../core/session-context.ts";
 import type { Source } from "../core/source.ts";
 import type { Store } from "../ports/store.ts";
 
-/** The part of the settings that the model is told about. */
+/** The settings that the system prompt depends on. */
 export type PromptSettings = Pick<
   GatewaySettings,
   "instructions" | "personalities" | "privacy" | "scope" | "homes" | "platforms"
 >;
 
-/** What the model is told before everything else: who it is, where it speaks and with whom. */
+/** Builds the first part of the prompt: instructions, personality, and the description of the chat. */
 export async function buildSystemPrompt(
   source: Source,
   chosen: ConversationSettings,

@@ -7,12 +7,12 @@ import { splitText } from "../core/split-text.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { AgentAnswer } from "./answer-recorder.ts";
 
-/** How long a text may be so that there is still room for the mark of a repetition. */
+/** The limit of a text, with room for the mark of a repeated message. */
 export function getTextLimit({ messageLimit }: Pick<PlatformTraits, "messageLimit">): number {
   return messageLimit - REPEATED_MARK.length - 1;
 }
 
-/** How a platform wants an answer in several messages. */
+/** How a platform sends an answer of several messages. */
 export function getSendOptions({ traits, replyMode }: Pick<Platform, "traits" | "replyMode">): {
   readonly traits: PlatformTraits;
   readonly replies?: "first" | "all";
@@ -20,10 +20,10 @@ export function getSendOptions({ traits, replyMode }: Pick<Platform, "traits" | 
   return { traits, ...(replyMode !== undefined && { replies: replyMode }) };
 }
 
-/** A text on its way to a target, in as many messages as it takes. */
+/** Splits a text into deliveries to a target. */
 export function buildTextDeliveries(
   target: Source,
-  words: string,
+  text: string,
   options: {
     readonly traits?: Pick<PlatformTraits, "messageLimit">;
     readonly replyTo?: string | undefined;
@@ -32,7 +32,7 @@ export function buildTextDeliveries(
   } = {},
 ): NewDelivery[] {
   const { replyTo, replies = "first", draft, traits = platformTraits(target.platform) } = options;
-  return splitText(words.toWellFormed(), getTextLimit(traits)).map((piece, index) => ({
+  return splitText(text.toWellFormed(), getTextLimit(traits)).map((piece, index) => ({
     target,
     parts: [textPart(piece)],
     ...((index === 0 || replies === "all") && replyTo !== undefined && { replyTo }),
@@ -40,7 +40,7 @@ export function buildTextDeliveries(
   }));
 }
 
-/** What the person gets to read of an answer; nothing of one that was stopped before they saw any of it. */
+/** The text of an answer for the person; empty if it was stopped before a part was shown. */
 export function formatAnswer(answer: AgentAnswer, isShown: boolean): string {
   const { text, outcome, reason } = answer;
   if (outcome === "interrupted") return isShown ? `${text}\n\n_(stopped)_` : "";

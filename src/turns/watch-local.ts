@@ -23,13 +23,13 @@ import {
 export interface LocalWatchOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Whether whoever is to be told of it sits here. */
+  /** Whether this chat gets the reports of the process. */
   isMine(process: Process): boolean;
-  /** Shows it: there is no outbox between. */
-  show(words: string, process: Process): void;
-  /** Has the agent answer to its end. Without it, the end is only told. */
+  /** Shows a report directly, without the outbox. */
+  show(text: string, process: Process): void;
+  /** Has the agent answer to the end of the process. Absent: the end is only shown. */
   wake?(process: string, message: NewMessage): Promise<WakeResult["state"]>;
-  /** What failed; the next look tries again. */
+  /** A poll failed; the next one tries again. */
   onError?(error: unknown): void;
   readonly signal: AbortSignal;
 }
@@ -37,83 +37,84 @@ export interface LocalWatchOptions {
 const POLL_EVERY_MS = 5000;
 const POLL_DELAY_MS = 250;
 
-/** Tells a terminal or an editor of its programs until the signal aborts. Resolves when nothing is being told any more. */
+/** Reports the processes of a terminal or an editor until the signal aborts. Resolves when no poll runs. */
 export function watchLocalProcesses(options: LocalWatchOptions): Promise<void> {
   const { store, signal } = options;
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
-    let looking = Promise.resolve();
-    const look = (): void => {
+    let polling = Promise.resolve();
+    const poll = (): void => {
       timer = undefined;
-      looking = looking
+      polling = polling
         .then(() => pollLocalProcesses(options))
         .catch((error: unknown) => {
           if (!signal.aborted && !isStoreClosed(error)) options.onError?.(error);
         });
     };
     const unlisten = store.onChange(() => {
-      timer ??= setTimeout(look, POLL_DELAY_MS);
+      timer ??= setTimeout(poll, POLL_DELAY_MS);
     });
-    const every = setInterval(look, POLL_EVERY_MS);
+    const every = setInterval(poll, POLL_EVERY_MS);
     signal.addEventListener("abort", end, { once: true });
-    look();
+    poll();
     if (signal.aborted) end();
 
     function end(): void {
       unlisten();
       clearInterval(every);
       clearTimeout(timer);
-      looking.then(resolve);
+      polling.then(resolve);
     }
   });
 }
 
-/** One look: whatever is due is marked as told, then told. */
+/** Marks each due report as shown, then shows it. */
 export async function pollLocalProcesses(options: LocalWatchOptions): Promise<void> {
   const { store, clock, signal } = options;
   for (const process of await store.processes.listWatchedProcesses()) {
     if (signal.aborted) return;
-    const news = options.isMine(process) ? findDueReport(process, clock.now()) : undefined;
-    if (news !== undefined) await reportNews(options, process, news);
+    const kind = options.isMine(process) ? findDueReport(process, clock.now()) : undefined;
+    if (kind !== undefined) await reportProcess(options, process, kind);
   }
 }
 
-async function reportNews(options: LocalWatchOptions, process: Process, news: ReportKind): Promise<void> {
+async function reportProcess(options: LocalWatchOptions, process: Process, kind: ReportKind): Promise<void> {
   const { store, clock } = options;
   const output = await readProcessTail(store, process);
-  let more = "";
+  let explanation = "";
   if (process.status.state === "ended" && process.watch.wakes && options.wake !== undefined) {
     const state = await options.wake(process.id, buildWakeMessage(process, output));
     if (state !== "elsewhere") return;
-    more = process.watch.mode === "off" ? "" : await explainNotWoken(store, process);
+    explanation = process.watch.mode === "off" ? "" : await explainNotWoken(store, process);
   }
-  const words =
-    more === "" ? formatNews(news, process, output, clock.now()) : formatEnd(process, output.text);
-  // Marked first: what falls in between is missed, where two who look would both have told it.
+  const text =
+    explanation === "" ? formatReport(kind, process, output, clock.now()) : formatEnd(process, output.text);
+  // Marked first: a crash in between loses the report, but two processes never show it twice.
   const isMine = await store.processes.markProcessReported({
-    ...buildReport(news, process, output),
+    ...buildReport(kind, process, output),
     now: clock.now(),
   });
-  if (isMine && words !== undefined) options.show(more === "" ? words : `${words}\n\n${more}`, process);
+  if (isMine && text !== undefined)
+    options.show(explanation === "" ? text : `${text}\n\n${explanation}`, process);
 }
 
-function formatNews(
-  news: ReportKind,
+function formatReport(
+  kind: ReportKind,
   process: Process,
   output: ProcessTail,
   now: number,
 ): string | undefined {
-  if (news === "progress") return formatProgress(process, output.text, now);
-  if (news === "matched") return formatMatches(toPlainMatches(process));
-  return news === "ended" ? formatEnd(toPlainMatches(process), output.text) : undefined;
+  if (kind === "progress") return formatProgress(process, output.text, now);
+  if (kind === "matched") return formatMatches(toPlainMatches(process));
+  return kind === "ended" ? formatEnd(toPlainMatches(process), output.text) : undefined;
 }
 
 function buildReport(
-  news: ReportKind,
+  kind: ReportKind,
   process: Process,
   output: ProcessTail,
 ): ReturnType<typeof buildProcessReport> {
   const all = buildProcessReport(process, output.total);
-  if (news === "progress") return { ...all, matches: process.reported.matches };
-  return news === "matched" && !all.end ? { ...all, upTo: process.reported.upTo } : all;
+  if (kind === "progress") return { ...all, matches: process.reported.matches };
+  return kind === "matched" && !all.end ? { ...all, upTo: process.reported.upTo } : all;
 }

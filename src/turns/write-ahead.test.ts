@@ -51,7 +51,7 @@ function run({ store, clock }: Home, turn: Turn, say: unknown, options: RunOptio
   return runTurn(turn, context, { writeAhead: true, ...options });
 }
 
-/** What the file has of the answer: whole messages, then what is said so far. */
+/** The stored parts of the answer: whole messages, then the draft. */
 function storedIn({ file }: Home): string {
   return look(file, (db) => {
     const messages = db
@@ -89,7 +89,7 @@ const EVERYTHING = [
 ];
 
 describe("an answer in an editor", () => {
-  it("is shown in the order in which it was said, and nothing of it before it is stored", async () => {
+  it("is shown in the order of its events, and no event before it is stored", async () => {
     const home = await openHome();
     const turn = await begin(home, "go");
     const shown: string[] = [];
@@ -108,7 +108,7 @@ describe("an answer in an editor", () => {
     ]);
   });
 
-  it("goes back to the model as the one response that it was, though it is stored as several messages", async () => {
+  it("goes back to the model as one response, though it is stored as several messages", async () => {
     const home = await openHome();
     const tool = {
       name: "look",
@@ -163,12 +163,12 @@ describe("an answer in an editor", () => {
     expect(seen).not.toContain("model_part");
   });
 
-  it("is stored so that its messages tell the order, too", async () => {
+  it("is stored as messages in the order of its events", async () => {
     const home = await openHome();
     const turn = await begin(home, "go");
     await run(home, turn, EVERYTHING);
     const history = (await home.sessions.history(me, turn.session)) ?? [];
-    const told = history
+    const contents = history
       .slice(1)
       .map(({ reasoning, parts, extra, toolCalls }) => [
         reasoning,
@@ -176,7 +176,7 @@ describe("an answer in an editor", () => {
         (extra?.plan as { text: string }[] | undefined)?.[0]?.text,
         toolCalls?.[0]?.name,
       ]);
-    expect(told.map((parts) => parts.filter((part) => part !== undefined).join(" "))).toEqual([
+    expect(contents.map((parts) => parts.filter((part) => part !== undefined).join(" "))).toEqual([
       "thinking-1 text-1text-2",
       "thinking-2 plan-1",
       "plan-2",
@@ -188,7 +188,7 @@ describe("an answer in an editor", () => {
     ]);
   });
 
-  it("grows in few commits, however many pieces it comes in", async () => {
+  it("needs few commits, however many text events it has", async () => {
     const home = await openHome();
     const turn = await begin(home, "go");
     const kept: AnswerDraft[] = [];
@@ -211,7 +211,7 @@ describe("an answer in an editor", () => {
     expect(kept.length).toBeLessThan(10);
   });
 
-  it("that was broken off stands there as far as it was said, whoever takes it up, and is not asked again", async () => {
+  it("that a crash interrupted keeps its text so far, whichever process recovers it, and the agent does not run again", async () => {
     const home = await openHome();
     const turn = await begin(home, "go", deadRunner());
     const { number, fence } = turn;
@@ -239,7 +239,7 @@ describe("an answer in an editor", () => {
     });
   });
 
-  it("has nothing twice when it is broken off right after a message was stored, however slow the disk is", async () => {
+  it("has nothing twice when a crash follows the storing of a message, however slow the disk is", async () => {
     const home = await openHome();
     const turn = await begin(home, "go");
     const store: Store = {
@@ -248,13 +248,13 @@ describe("an answer in an editor", () => {
         ...home.store.messages,
         async append(input) {
           const appended = await home.store.messages.append(input);
-          await new Promise((resolve) => setTimeout(resolve, 100)); // longer than text may wait to be kept
+          await new Promise((resolve) => setTimeout(resolve, 100)); // longer than the interval between drafts
           return appended;
         },
       },
     };
     const twice: string[] = [];
-    // So many pieces that some wait to be kept when the message comes.
+    // So many text events that some are pending when the message ends.
     const pieces = (name: string) => [1, 2, 3, 4, 5, 6].flatMap((at) => [`${name}-${at}`, { wait_ms: 7 }]);
     const tool = { tool: "read", result: "result-1" };
     const say = [...pieces("one"), tool, ...pieces("two"), { message: true }, ...pieces("three")];
@@ -268,7 +268,7 @@ describe("an answer in an editor", () => {
     expect(twice).toEqual([]);
   });
 
-  it("whose end could not be stored keeps what was shown of it, when it is taken up again", async () => {
+  it("whose end could not be stored keeps the part that was shown when it runs again", async () => {
     const home = await openHome();
     const turn = await begin(home, "go");
     let isBroken = true;
@@ -303,7 +303,7 @@ describe("an answer in an editor", () => {
     expect(again?.answerDraft?.text).toMatch(/^Once /);
   });
 
-  it("ends when another has taken it over, and shows nothing more", async () => {
+  it("ends when another runner took it over, and shows nothing more", async () => {
     const home = await openHome();
     const turn = await begin(home, "go");
     const shown: string[] = [];

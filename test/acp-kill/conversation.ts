@@ -2,20 +2,20 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Random, seeded } from "../support/random.ts";
 
-/** What an answer consists of, as an editor shows it: words that follow each other are one run. */
+/** The pieces of an answer as an editor shows them: consecutive text is one run. */
 export type Run =
   | { readonly kind: "thought" | "text"; readonly text: string }
   | { readonly kind: "plan"; readonly entries: readonly string[] }
   | { readonly kind: "call"; readonly name: string; readonly given: string; readonly result?: string };
 
-/** One prompt: what is typed, what the agent will do about it, and whether it may when it asks. */
+/** One prompt: its text, the agent's answer, and whether its approvals are allowed. */
 export interface Prompt {
   readonly number: number;
   readonly text: string;
   readonly answer: readonly Run[];
-  /** In how many pieces an editor is shown it, calls and results included. */
+  /** The number of updates of the answer, with calls and results. */
   readonly pieces: number;
-  /** The labels of what has an effect outside, in order. */
+  /** The labels of the calls with side effects, in order. */
   readonly effects: readonly string[];
   readonly isAllowed: boolean;
   readonly asks: boolean;
@@ -25,13 +25,13 @@ export interface Conversation {
   readonly prompts: readonly Prompt[];
   /** For `--agent`. */
   readonly agent: string;
-  /** Whatever acts writes its label here. */
+  /** Calls with side effects write their label here. */
   readonly effects: string;
 }
 
 /**
- * Prompts and a script that answers them. Every piece of an answer begins with a label of its own, `17.4`, so that
- * whatever is seen anywhere tells where it belongs, and nothing can be seen twice without being noticed.
+ * Prompts and a script that answers them. Every piece of an answer starts with a unique label, `17.4`, so that
+ * each piece can be assigned to its prompt, and duplicates are detected.
  */
 export function makeConversation(folder: string, seed: number, count: number): Conversation {
   const random = seeded(seed);
@@ -49,7 +49,7 @@ function promptText(number: number): string {
   return `prompt ${number}, please`;
 }
 
-/** The prompt that something belongs to, by the first label in it. */
+/** The prompt of a text, by its first label. */
 export function numberIn(text: string): number | undefined {
   const [, number] = /\b(\d+)\.\d+\b/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number);

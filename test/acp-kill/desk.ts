@@ -6,36 +6,36 @@ import { isSaid, type Shown, shownBy } from "./shown.ts";
 import { storedIn } from "./stored.ts";
 import { startWire, type Update } from "./wire.ts";
 
-/** Whoever sits at the editor, over all the processes that die before them, and remembers everything. */
+/** The person at the editor across all killed processes, with a record of everything shown. */
 export interface Desk {
   readonly answered: ReadonlySet<number>;
-  /** What is said next. */
+  /** The next prompt. */
   next(): Prompt;
   witness(): Witness;
   /** Starts another process. */
   sit(): Sitting;
 }
 
-/** One process of `postrider acp`, until its end. What does not come to its end because it is killed is no failure. */
+/** One process of `postrider acp` until its end. Requests that end with a kill are no failures. */
 export interface Sitting {
   initialize(): Promise<void>;
   create(): Promise<string | undefined>;
-  /** Looks whether the session is in the list, once. */
+  /** Checks that the session is listed once. */
   list(session: string): Promise<void>;
   resume(session: string): Promise<void>;
-  /** Opens the session and holds what it shows against all that was ever seen of it. */
+  /** Opens the session and compares it with everything shown before. */
   load(session: string, isRunning?: boolean): Promise<readonly Update[] | undefined>;
   say(session: string, prompt: Prompt): Promise<void>;
-  /** Waits until everything that is stored is shown here, too, wherever it was said. */
+  /** Waits until every stored message is shown here. */
   catchUp(session: string): Promise<void>;
-  /** What was said, not what is about the thread. */
+  /** The updates of messages, without those about the thread. */
   pieces(): number;
   onCome(look: () => void): void;
   onQuestion(look: () => void): void;
   kill(): void;
-  /** Kills it, and remembers what it had shown. */
+  /** Kills the process and records what it showed. */
   killed(): Promise<void>;
-  /** As an editor that is closed. */
+  /** Like a closed editor. */
   closed(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function desk({ conversation, home, cwd, findings, errors }: DeskOptions)
 
   function judge(replay: readonly Update[], life: number, isRunning: boolean): void {
     const found = hold(replay, witness(), isRunning);
-    // What is wrong once is wrong in every replay after it.
+    // An error repeats in every later replay.
     for (const kind of ["lost", "doubled", "broken"] as const)
       for (const line of found[kind])
         if (!findings[kind].some((known) => known.endsWith(line)))
@@ -78,7 +78,7 @@ export function desk({ conversation, home, cwd, findings, errors }: DeskOptions)
     const life = lives;
     const complain = (text: string): void => void errors.push(`life ${life}: ${text}`);
     const questions: (() => void)[] = [];
-    /** Where in the updates the session was opened last. */
+    /** The index of the update at which the session was opened last. */
     let from = 0;
     const wire = startWire({
       home,
@@ -140,7 +140,7 @@ export function desk({ conversation, home, cwd, findings, errors }: DeskOptions)
       async load(session, isRunning = false) {
         remember();
         const answer = await asked("session/load", { sessionId: session, cwd, mcpServers: [] });
-        // A replay that was cut off is something that was seen, and no more.
+        // An interrupted replay counts only as shown.
         if (answer === undefined) return undefined;
         const replay = shown().filter(isSaid);
         judge(replay, life, isRunning);

@@ -13,35 +13,35 @@ export interface EditorKillPlan {
   readonly folder: string;
   readonly seed: number;
   readonly kills: number;
-  /** How many prompts are to be answered in the end. */
+  /** The number of prompts. */
   readonly turns: number;
-  /** In which share of the rounds a second editor has the session open, and talks there, too. */
+  /** The share of rounds with a second editor in the same session. */
   readonly together?: number;
   readonly progress?: (text: string) => void;
 }
 
 export interface EditorKillReport extends Findings {
   readonly kills: number;
-  /** Kills that broke an answer off: the session says so. */
+  /** Kills during an answer, as marked in the session. */
   readonly inFlight: number;
   readonly prompts: number;
   readonly answered: number;
   readonly effects: number;
-  /** How sessions went on in a new process, and at what kills were aimed. */
+  /** How sessions continued in a new process, and the targets of the kills. */
   readonly rounds: Readonly<Record<string, number>>;
   readonly errors: string[];
-  /** For trying out whether the judge would notice. */
+  /** For tests of the judge. */
   readonly last: readonly Update[];
   readonly witness: Witness;
 }
 
-/** How a session goes on in a new process: replayed; without a replay; both; or somebody simply says something. */
+/** How a session continues in a new process: load, resume, both, or only a prompt. */
 const OPENINGS = ["load", "resume, then load", "resume", "prompt"] as const;
 
 /**
- * An editor talks with `postrider acp`, which is killed again and again: in the middle of an answer, right after a prompt,
- * while a question is open, while the session is being replayed. What was broken off is asked again, until all is
- * answered. The seed fixes what is said and at what each kill is aimed; which instruction it meets is the machine's.
+ * An editor uses `postrider acp`, which is killed repeatedly: during an answer, right after a prompt,
+ * during an approval, during a replay. Interrupted prompts are sent again until all are
+ * answered. The seed determines the prompts and the targets of the kills, but not the exact instruction.
  */
 export async function driveEditorKills(plan: EditorKillPlan): Promise<EditorKillReport> {
   const { folder, seed, kills, turns, together = 0 } = plan;
@@ -86,7 +86,7 @@ export async function driveEditorKills(plan: EditorKillPlan): Promise<EditorKill
     if (how.startsWith("resume")) await sitting.resume(session);
     if (how.endsWith("load")) await sitting.load(session);
     if (aim.at !== "start" && aim.at !== "load") {
-      // Some answers come to their end before the process dies over the next one.
+      // Some answers finish before the process is killed during the next one.
       if (at.answered.size < turns - 1 && random.next() < 0.6) await sitting.say(session, at.next());
       const prompt = at.next();
       doomed.push(prompt.number);
@@ -121,7 +121,7 @@ export async function driveEditorKills(plan: EditorKillPlan): Promise<EditorKill
   };
 }
 
-/** At what a kill is aimed. */
+/** The target of a kill. */
 type Aim =
   | { readonly at: "start"; readonly ms: number }
   | { readonly at: "load"; readonly pieces: number }
@@ -143,7 +143,7 @@ function aimAt(random: Random): Aim {
   return { at: "piece", share: random.next() };
 }
 
-/** Says it, and kills the process over it as aimed. */
+/** Sends the prompt and kills the process at the target. */
 async function killedOver(
   sitting: Sitting,
   session: string,
@@ -151,7 +151,7 @@ async function killedOver(
   aim: AimAtAnswer,
   random: Random,
 ): Promise<void> {
-  // Where nothing is asked, in the midst of it all the same.
+  // Without an approval, during the answer.
   if (aim.at === "question" && prompt.asks) sitting.onQuestion(sitting.kill);
   else if (aim.at === "question") killAfter(sitting, random.between(20, 80));
   if (aim.at === "piece") killAtPiece(sitting, 1 + Math.floor(aim.share * prompt.pieces));
@@ -161,7 +161,7 @@ async function killedOver(
   await said;
 }
 
-/** Two windows on one session: one dies over its prompt, the other is answered all the same, and shows everything. */
+/** Two windows on one session: one is killed during its prompt, the other gets its answer and shows everything. */
 async function twoEditors(at: Desk, session: string, aim: AimAtAnswer, random: Random): Promise<number> {
   const [victim, other] = [at.sit(), at.sit()];
   await Promise.all([victim.initialize(), other.initialize()]);
@@ -170,7 +170,7 @@ async function twoEditors(at: Desk, session: string, aim: AimAtAnswer, random: R
   if (isEarly) await other.load(session);
   const prompt = at.next();
   const dying = killedOver(victim, session, prompt, aim, random);
-  // Opened in the midst of the other's answer.
+  // Opened during the answer of the other window.
   if (!isEarly) await other.load(session, true);
   await other.say(session, at.next());
   await dying;
@@ -192,7 +192,7 @@ function killAtPiece(sitting: Sitting, pieces: number): void {
   });
 }
 
-/** The program itself has not met with anything that must not happen. */
+/** The log has no unexpected error. */
 function checkLog(home: string, errors: string[]): void {
   const file = join(home, "logs", "editor.log");
   const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];

@@ -6,32 +6,32 @@ import type { Update } from "./wire.ts";
 export interface Findings {
   readonly lost: string[];
   readonly doubled: string[];
-  /** Said by nobody, changed, out of order, or not marked as it should be. */
+  /** Text that is invented, changed, out of order, or not marked correctly. */
   readonly broken: string[];
 }
 
-/** Everything that whoever sat at the editor has ever seen and done in one session. */
+/** Everything shown and sent in one session. */
 export interface Witness {
   readonly prompts: ReadonlyMap<number, Prompt>;
-  /** The prompts that were typed here; nothing else may be shown. */
+  /** The prompts of the editor; no others may be shown. */
   readonly typed: ReadonlySet<number>;
-  /** Those whose answer was said to be at its end. */
+  /** The prompts whose request was answered. */
   readonly answered: ReadonlySet<number>;
-  /** What each process has shown: from the moment in which it opened the session until it did so again, or ended. */
+  /** The updates of each process, from opening the session until the next opening or its end. */
   readonly streams: readonly Shown[];
-  /** What the session showed when it was opened last. */
+  /** The last replay of the session. */
   readonly before?: Shown;
 }
 
 export interface Held extends Findings {
-  /** Prompts of which the replay says that their answer was broken off. */
+  /** Prompts with an answer that the replay marks as interrupted. */
   readonly stopped: ReadonlySet<number>;
   readonly shown: ReadonlySet<number>;
 }
 
 /**
- * Holds what a session shows when it is opened against everything that was ever seen of it. `isRunning`: somebody else is
- * being answered there in this moment.
+ * Compares a replay with everything shown before. `isRunning`: another process
+ * runs a turn at the same time.
  */
 export function hold(replay: readonly Update[], witness: Witness, isRunning = false): Held {
   const findings: Findings = { lost: [], doubled: [], broken: [] };
@@ -57,7 +57,7 @@ export function hold(replay: readonly Update[], witness: Witness, isRunning = fa
   return { ...findings, stopped: new Set(stopped), shown: new Set(blocks.keys()) };
 }
 
-/** What a replay shows of one prompt is a beginning of what was to be said, and marked if it is not all. */
+/** A replayed answer is a prefix of the expected answer, and marked if it is incomplete. */
 function checkBlock(block: Block, witness: Witness, isRunning: boolean, { lost, broken }: Findings): void {
   const { number, runs, isStopped, prompts, cards } = block;
   const prompt = witness.typed.has(number) ? witness.prompts.get(number) : undefined;
@@ -75,7 +75,7 @@ function checkBlock(block: Block, witness: Witness, isRunning: boolean, { lost, 
       broken.push(`the call ${id} is still ${status}`);
 }
 
-/** Whatever one process has shown is in the replay, in the same order and under the same names. */
+/** Everything that a process showed is in the replay, in the same order and with the same ids. */
 function checkSeen(seen: Shown, shown: Shown, witness: Witness, findings: Findings): void {
   const { lost, doubled, broken } = findings;
   broken.push(...seen.broken);
@@ -117,7 +117,7 @@ function checkNames(seen: Block, kept: Block, { lost, broken }: Findings): void 
   }
 }
 
-/** A call that was seen with its result stays as it is; one that was being done may have come to its end. */
+/** A call with a result does not change; one in progress may have ended. */
 function isSameCall(seen: Card, there: Card): boolean {
   if (seen.status === "completed" || seen.status === "failed") return isDeepStrictEqual(seen, there);
   const { status: _, content: __, rawOutput: ___, ...before } = seen.fields;
@@ -125,7 +125,7 @@ function isSameCall(seen: Card, there: Card): boolean {
   return isDeepStrictEqual(before, now);
 }
 
-/** What was at its end when the session was opened before is exactly as it was, in the same order. */
+/** Answers that were complete at the last replay are unchanged, in the same order. */
 function checkKept(before: Shown, now: Shown, { lost, broken }: Findings): void {
   for (const [at, block] of before.blocks.entries()) {
     const here = now.blocks[at];
@@ -137,7 +137,7 @@ function checkKept(before: Shown, now: Shown, { lost, broken }: Findings): void 
   }
 }
 
-/** A message is replayed in one piece. */
+/** A message is replayed in one chunk. */
 function repeated(replay: readonly Update[]): string[] {
   const names = replay.flatMap(({ sessionUpdate, messageId, toolCallId }) =>
     messageId !== undefined || toolCallId !== undefined
@@ -152,9 +152,9 @@ function repeated(replay: readonly Update[]): string[] {
   });
 }
 
-/** Whether `some` is how `all` begins: whole runs, then a part of one. Calls may lack their results. */
+/** Whether `some` is a prefix of `all`: complete runs, then part of one. Calls may lack their results. */
 export function begins(some: readonly Run[], all: readonly Run[]): boolean {
-  // Nothing is done or said before the result is there; calls that are made together have theirs in order.
+  // Nothing follows a call before its result; parallel calls have their results in order.
   const open = some.findIndex((run) => run.kind === "call" && run.result === undefined);
   if (open >= 0 && some.slice(open).some((run) => run.kind !== "call" || run.result !== undefined))
     return false;

@@ -1,35 +1,35 @@
 import { numberIn, promptIn, type Run } from "./conversation.ts";
 import type { Update } from "./wire.ts";
 
-/** What was shown of one prompt and its answer. */
+/** The shown parts of one prompt and its answer. */
 export interface Block {
   readonly number: number;
-  /** The ids under which the prompt was shown; an editor is not shown what was typed into it. */
+  /** The ids of the prompt's chunks. An editor does not get its own prompts. */
   readonly prompts: readonly string[];
   readonly runs: readonly Run[];
-  /** Every message by kind and id, with its words; in order. */
+  /** Every message by kind and id, with its text, in order. */
   readonly messages: ReadonlyMap<string, string>;
   readonly cards: ReadonlyMap<string, Card>;
-  /** Marked as not whole. */
+  /** Marked as incomplete. */
   readonly isStopped: boolean;
 }
 
-/** A call as the editor has it now. */
+/** The current state of a call in the editor. */
 export interface Card {
   readonly status: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface Shown {
-  /** In the order in which they were first seen. */
+  /** In the order of their first update. */
   readonly blocks: readonly Block[];
-  /** What cannot be, whatever was said. */
+  /** Violations of the protocol. */
   readonly broken: readonly string[];
-  /** What came more than once where it may come only once. */
+  /** Updates that repeat but must not. */
   readonly doubled: readonly string[];
 }
 
-/** What is about the thread, and no part of what was said. */
+/** Updates about the thread, not about messages. */
 const STATE = new Set([
   "available_commands_update",
   "current_mode_update",
@@ -42,7 +42,7 @@ export function isSaid({ sessionUpdate }: Update): boolean {
   return !STATE.has(sessionUpdate);
 }
 
-export const INTERRUPTED: RegExp = /^Interrupted: no result was recorded/;
+export const INTERRUPTED: RegExp = /^Interrupted: no result was stored/;
 
 interface Open {
   prompts: string[];
@@ -53,7 +53,7 @@ interface Open {
   isStopped: boolean;
 }
 
-/** Puts together what an editor that was shown these updates shows. */
+/** Builds the display of an editor from these updates. */
 export function shownBy(updates: readonly Update[]): Shown {
   const blocks = new Map<number, Open>();
   const numberOfCall = new Map<string, number>();
@@ -76,7 +76,7 @@ export function shownBy(updates: readonly Update[]): Shown {
       return undefined;
     }
     const known = blocks.get(number);
-    // One answer is shown after the other.
+    // Answers do not overlap.
     if (number !== here && known !== undefined)
       broken.push(`${JSON.stringify(update).slice(0, 120)} came when something else was being shown`);
     here = number;
@@ -172,14 +172,14 @@ function entriesIn(update: Update): string[] {
   return entries.map(({ content, status }) => `${content} (${status})`);
 }
 
-/** The words of an update, whatever its kind. */
+/** The text of an update of any kind. */
 function textIn(update: Update): string {
   if (update.sessionUpdate === "plan") return entriesIn(update).join(" ");
   const { text } = (update.content ?? {}) as { readonly text?: unknown };
   return typeof text === "string" ? text : "";
 }
 
-/** That an answer is not whole is told under a name of its own. */
+/** The mark of an incomplete answer has its own id. */
 function isEnd({ sessionUpdate, messageId }: Update): boolean {
   return sessionUpdate === "agent_message_chunk" && String(messageId).endsWith(":end");
 }

@@ -5,7 +5,7 @@ import type { Findings } from "./judge.ts";
 import { type Block, shownBy } from "./shown.ts";
 import type { Update } from "./wire.ts";
 
-/** As `postrider sessions show --json` prints it. */
+/** The format of `postrider sessions show --json`. */
 interface Stored {
   readonly session: string;
   readonly seq: number;
@@ -20,7 +20,7 @@ interface Stored {
   readonly extra: { readonly plan?: readonly { readonly text: string; readonly state: string }[] } | null;
 }
 
-/** What other commands print of the session is what the editor was shown when it opened it. */
+/** Other commands print the same messages as the replay. */
 export function checkStored(json: string, replay: readonly Update[], { broken }: Findings): void {
   const { blocks } = shownBy(replay);
   const stored = storedIn(json);
@@ -36,7 +36,7 @@ export function checkStored(json: string, replay: readonly Update[], { broken }:
 
 export type StoredBlock = Omit<Block, "cards">;
 
-/** What is stored of each prompt, in order. */
+/** The stored messages of each prompt, in order. */
 export function storedIn(json: string): StoredBlock[] {
   const { messages } = JSON.parse(json) as { readonly messages: readonly Stored[] };
   const starts = messages.flatMap(({ role }, at) => (role === "user" ? [at] : []));
@@ -84,7 +84,7 @@ function textOf({ parts }: Stored): string {
   return parts.map(({ text }) => text ?? "").join("");
 }
 
-/** Whatever acts outside was told before it acted, acted once for one call, and certainly if it has a result. */
+/** A side effect was shown before it ran, ran once per call, and ran if the call has a result. */
 export function checkEffects(
   { prompts, effects: file }: Pick<Conversation, "prompts" | "effects">,
   replay: readonly Update[],

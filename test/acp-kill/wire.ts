@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
 
-/** What an editor is shown, as it came. */
+/** An update as received. */
 export interface Update {
   readonly sessionUpdate: string;
   readonly [field: string]: unknown;
@@ -14,18 +14,18 @@ export interface Response {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** `postrider acp` and the bytes between it and an editor: no library reads them, so that nothing is smoothed over. */
+/** `postrider acp` with raw stdio: no SDK that could hide errors. */
 export interface Wire {
-  /** Everything shown so far, in order, of every session. */
+  /** All updates of all sessions, in order. */
   readonly updates: readonly { readonly session: string; readonly update: Update }[];
-  /** Resolves with the answer; with nothing if the process has ended before. */
+  /** Resolves with the answer, or `undefined` if the process ends first. */
   request(method: string, params: unknown): Promise<Response | undefined>;
-  /** Called with whatever has come, at once. */
+  /** Called with each message at once. */
   onCome(look: () => void): void;
   kill(): void;
-  /** As an editor that is closed. */
+  /** Like a closed editor. */
   hangUp(): void;
-  /** When all bytes have been read. */
+  /** Resolves when all output has been read. */
   readonly ended: Promise<WireEnd>;
 }
 
@@ -33,7 +33,7 @@ export interface WireEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly err: string;
-  /** What came and is not as the protocol wants it. */
+  /** Received lines that violate the protocol. */
   readonly garbage: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface WireOptions {
   readonly home: string;
   readonly agent: string;
   readonly environment?: NodeJS.ProcessEnv;
-  /** Answers what the program asks of the editor. */
+  /** Answers requests to the editor. */
   asked(method: string, params: unknown): Promise<unknown>;
 }
 
@@ -89,7 +89,7 @@ export function startWire({ home, agent, environment, asked }: WireOptions): Wir
     child.on("close", (code, signal) => {
       hasEnded = true;
       for (const resolve of waiting.values()) resolve(undefined);
-      // Only the beginning of a line can have been cut off.
+      // Only the last line can be incomplete.
       if (rest !== "" && !BEGINNING.startsWith(rest.slice(0, BEGINNING.length)))
         garbage.push(rest.slice(0, 200));
       resolve({ code, signal, err, garbage });

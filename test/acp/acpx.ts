@@ -13,40 +13,40 @@ const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
 const CLI = fileURLToPath(new URL("../../node_modules/acpx/dist/cli.js", import.meta.url));
 const TAP = fileURLToPath(new URL("wiretap.ts", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("script.json", import.meta.url));
-/** acpx is started often; this is where Node keeps compiled programs by itself. */
+/** acpx starts often, so the tests share one compile cache of Node. */
 const CACHED = { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") };
-/** How long what was left alone may take to end. */
+/** How long a process without a client may take to end. */
 const PATIENCE_MS = 10_000;
 
 export interface AcpxOptions {
-  /** Who answers; the script beside this file, unless said. */
+  /** The agent; by default the script beside this file. */
   readonly agent?: string;
   readonly environment?: NodeJS.ProcessEnv;
-  /** Keeps what is said on the wire; `without-resume` also hides from acpx that sessions can be resumed. */
+  /** Records the messages of the protocol; `without-resume` also hides the resume capability from acpx. */
   readonly tap?: "as-it-is" | "without-resume";
 }
 
-/** acpx, a client of the protocol that others have written, at a desk of its own, with `postrider acp` as its agent. */
+/** acpx, a third-party client of the protocol, with its own folders and `postrider acp` as its agent. */
 export interface Acpx {
-  /** Where it works. */
+  /** The working directory. */
   readonly folder: string;
-  /** Of Postrider. */
+  /** The home of Postrider. */
   readonly home: string;
   readonly database: string;
   start(...args: readonly string[]): AcpxRun;
-  /** Runs it to its end, however it ends. */
+  /** Runs a command to its end, whatever its exit code. */
   run(...args: readonly string[]): Promise<AcpxEnd>;
-  /** Runs it to its end, and gives back what it printed. Rejects when it fails. */
+  /** Runs a command to its end and returns its output. Rejects if it fails. */
   done(...args: readonly string[]): Promise<string>;
-  /** Begins a session that it knows by this name, or goes on with this one. Gives back the id. */
+  /** Creates a session with this name, or resumes this one. Returns the id. */
   begin(name: string, id?: string): Promise<string>;
-  /** As `done`: what went over the wire. */
+  /** Like `done`, but returns the messages of the protocol. */
   wire(...args: readonly string[]): Promise<readonly WireMessage[]>;
-  /** What it has kept of a session: who said what. */
+  /** The messages of a session that acpx has stored. */
   read(name: string): Promise<readonly string[]>;
-  /** Kills the running `postrider acp`, there and then, and waits until it is gone. */
+  /** Kills the running `postrider acp` and waits for its end. */
   killAgent(): Promise<void>;
-  /** Everything that went over the tapped wire so far. */
+  /** All recorded messages of the protocol. */
   tapped(): readonly Tapped[];
 }
 
@@ -58,12 +58,12 @@ export interface AcpxEnd {
 
 export interface AcpxRun {
   readonly pid: number;
-  /** Resolves once it has printed this; rejects when it ends without. */
+  /** Resolves when the process has printed this; rejects if it ends without it. */
   printed(text: string): Promise<void>;
   readonly ended: Promise<AcpxEnd>;
 }
 
-/** When the test is over, nothing of it runs any more: it fails if a Postrider does not end with its client. */
+/** All processes end with the test, which fails if a `postrider acp` does not end with its client. */
 export function openAcpx({ onTestFinished }: TestContext, options: AcpxOptions = {}): Acpx {
   const temporary = temporaryFolder();
   const root = realpathSync(temporary.path);
@@ -164,7 +164,7 @@ export function openAcpx({ onTestFinished }: TestContext, options: AcpxOptions =
 
 type Desk = [folder: string, home: string, own: string, tap: string];
 
-/** The processes in which acpx keeps agents between two calls. */
+/** The processes that keep agents of acpx running between two calls. */
 function ownersIn(own: string): number[] {
   const queues = join(own, ".acpx", "queues");
   if (!existsSync(queues)) return [];
@@ -172,12 +172,12 @@ function ownersIn(own: string): number[] {
   return locks.map((name) => (JSON.parse(readFileSync(join(queues, name), "utf8")) as { pid: number }).pid);
 }
 
-/** Where acpx puts its sockets, whatever TMPDIR says. */
+/** The folder of acpx's sockets, which ignores TMPDIR. */
 function socketsOf(own: string): string {
   return join("/tmp", `acpx-${createHash("sha256").update(own).digest("hex").slice(0, 10)}`);
 }
 
-/** The processes that have written in the home and have not taken their leave. */
+/** The processes with a runner in the home that has not retired. */
 function runnersIn(database: string): number[] {
   if (!existsSync(database)) return [];
   return look(database, (db) => db.prepare("select pid from runners").pluck().all() as number[]);
@@ -207,7 +207,7 @@ function signal(pid: number, which: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** They belong to others, who tell nobody: asking is the only way to know. */
+/** They are not our children, so only polling works. */
 async function gone(pids: readonly number[]): Promise<void> {
   const until = Date.now() + PATIENCE_MS;
   for (let left = pids.filter(isRunning); left.length > 0; left = left.filter(isRunning)) {

@@ -20,17 +20,17 @@ import type { Clock } from "../../src/ports/clock.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { type Editor, type EditorOptions, editorAt } from "./editor.ts";
 
-/** Whoever sits at an editor. */
+/** The person at the editor. */
 export const me: { readonly person: string } = { person: OWNER };
 export const HOW_TO_CONNECT = "No model is connected. Connect one.";
 
-/** An editor that is served by this process, as `postrider acp` would serve it. */
+/** An editor that this process serves like `postrider acp`. */
 export interface ServedEditor extends Editor {
-  /** What was logged: words and fields. */
+  /** The log entries: message and fields. */
   readonly logged: readonly Logged[];
-  /** Resolves when the program that serves it would end. */
+  /** Resolves when the server would end. */
   readonly ended: Promise<void>;
-  /** As a signal to the program. */
+  /** Like a signal to the server. */
   stop(): void;
 }
 
@@ -41,23 +41,23 @@ export interface Logged {
 }
 
 export interface ServedOptions extends Partial<EditorOptions> {
-  /** Who answers; asked again when the editor wants to authenticate. Default: the room's agent. */
+  /** The agent, looked up again on `authenticate`. Default: the room's agent. */
   agent?(): Agent | undefined;
-  /** Sessions that began elsewhere are shown, too. */
+  /** Also shows sessions of messengers and terminals. */
   readonly all?: boolean;
-  /** False: the test says `initialize` itself. */
+  /** False: the test sends `initialize` itself. */
   readonly initialized?: boolean;
 }
 
-/** A home of its own on a real database, and as many editors in it as are wanted. */
+/** A home with a real database, and any number of editors. */
 export interface EditorRoom {
   readonly home: string;
   readonly database: string;
-  /** The folder that editors work in. */
+  /** The folder of the editors' threads. */
   readonly cwd: string;
   /** Another editor, served by another runner. */
   editor(options?: ServedOptions): Promise<ServedEditor>;
-  /** The same database as another process would have it. */
+  /** The same database through another connection. */
   look(): Promise<{ readonly store: Store; readonly sessions: Sessions }>;
 }
 
@@ -67,7 +67,7 @@ export interface RoomOptions {
   readonly gateway?: Partial<Config["gateway"]>;
 }
 
-/** Everything in it is closed when the test is over, and everything that it showed has been as the protocol wants it. */
+/** Closed after the test, which fails if an update did not match the schema of the protocol. */
 export function editorRoom({ agent, clock = systemClock, gateway }: RoomOptions): EditorRoom {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
@@ -121,7 +121,7 @@ export function editorRoom({ agent, clock = systemClock, gateway }: RoomOptions)
   };
 }
 
-/** Says what was said to it. */
+/** Repeats the prompt. */
 export function repeating(more: Readonly<Record<string, unknown>> = {}): Agent {
   return script({ answers: [{ say: ["You said: ", { echo: true }] }], ...more });
 }

@@ -18,63 +18,63 @@ import {
 } from "@agentclientprotocol/sdk/unstable";
 import { listeners } from "../support/listeners.ts";
 
-/** An editor in a test's hand: the protocol library's own client, and everything that has reached it. */
+/** An editor for tests: the client of the protocol's SDK, and all messages that it got. */
 export interface Editor {
-  /** Requests and notifications, as the library makes them. It makes an empty result of some errors: see `call`. */
+  /** Requests and notifications of the SDK. It turns some errors into empty results: see `call`. */
   readonly agent: ClientContext;
-  /** Everything that has come over the wire, in order. */
+  /** All received messages, in order. */
   readonly wire: readonly AnyMessage[];
-  /** The updates of it that the library has taken; all of them, unless one was not as the protocol wants it. */
+  /** The updates that the SDK accepted: all of them, unless one does not match the schema. */
   readonly updates: readonly SessionNotification[];
-  /** Questions whether something may be done, in order. Each waits for its answer. */
+  /** Approval requests, in order. Each waits for its answer. */
   readonly permissions: readonly PermissionAsked[];
-  /** What was asked of the editor's terminal, in order. */
+  /** The requests to the editor's terminal, in order. */
   readonly terminals: readonly { readonly method: string; readonly params: unknown }[];
-  /** Resolves when it is found: looks now, and whenever something has come. */
+  /** Resolves when the function finds something; runs it now and after each message. */
   until<Found>(look: () => Found | undefined): Promise<Found>;
-  /** The next question whether something may be done, asked already or still to come. */
+  /** The next approval request. */
   asked(): Promise<PermissionAsked>;
   initialize(capabilities?: ClientCapabilities, protocolVersion?: number): Promise<InitializeResponse>;
   /** A new session in the editor's folder. */
   open(): Promise<NewSessionResponse>;
-  /** Says it in a session, and waits for the end of the answer. */
+  /** Sends a prompt and waits for the end of the answer. */
   prompt(sessionId: string, said: string | readonly ContentBlock[]): Promise<PromptResponse>;
-  /** The updates of a session, of these kinds if any are named. */
+  /** The updates of a session, filtered by kind. */
   shown(sessionId: string, ...kinds: readonly SessionUpdate["sessionUpdate"][]): SessionUpdate[];
-  /** The words of the agent in a session. */
+  /** The text of the agent in a session. */
   words(sessionId: string): string;
-  /** Sends a request by hand and gives back its answer as it came. */
+  /** Sends a raw request and returns its raw answer. */
   call(method: string, params?: unknown): Promise<AnyResponse>;
-  /** Puts a line on the wire as it is. */
+  /** Sends a raw line. */
   write(line: string): void;
-  /** As an editor that is closed: nothing more is said; what comes is still read. */
+  /** Closes the output like a closed editor; input is still read. */
   hangUp(): void;
 }
 
 export interface PermissionAsked {
   readonly params: RequestPermissionRequest;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the request is cancelled. */
   readonly signal: AbortSignal;
   choose(optionId: string): void;
   answer(response: RequestPermissionResponse): void;
-  /** The editor could not ask. */
+  /** The editor answers with an error. */
   fail(error: Error): void;
 }
 
-/** How a command ended in the editor's terminal. */
+/** The result of a command in the editor's terminal. */
 export interface TerminalRun {
   readonly output: string;
   readonly exitCode?: number;
 }
 
 export interface EditorOptions {
-  /** The folder of what `open` makes. */
+  /** The folder of new sessions. */
   readonly cwd: string;
   /** Gives the editor a terminal. A command that is killed ends with a signal. */
   terminal?(command: CreateTerminalRequest): Promise<TerminalRun> | TerminalRun;
 }
 
-/** An editor at these streams; whoever serves may be in this process or in another. */
+/** An editor on these streams. The server may be in this process or another. */
 export function editorAt(to: Writable | Duplex, from: Readable | Duplex, options: EditorOptions): Editor {
   const wire: AnyMessage[] = [];
   const updates: SessionNotification[] = [];
@@ -102,7 +102,7 @@ export function editorAt(to: Writable | Duplex, from: Readable | Duplex, options
     );
   if (options.terminal !== undefined) addTerminal(app, options.terminal, (asked) => took(terminals, asked));
 
-  /** Everything is looked at before the library sees it. What was asked by hand is none of its business. */
+  /** Records each message before the SDK gets it. Answers to raw requests do not reach the SDK. */
   const tap = new TransformStream<AnyMessage, AnyMessage>({
     transform(message, controller) {
       took(wire, message);
@@ -113,7 +113,7 @@ export function editorAt(to: Writable | Duplex, from: Readable | Duplex, options
     },
   });
   const stream = ndJsonStream(
-    // Not `toWeb`, which loses what is written while lines by hand fill the pipe.
+    // Not `toWeb`, which loses data while raw lines fill the pipe.
     new WritableStream<Uint8Array>({
       write: (chunk) => new Promise((done) => to.write(chunk, () => done())),
     }),
@@ -167,7 +167,7 @@ export function editorAt(to: Writable | Duplex, from: Readable | Duplex, options
   };
 }
 
-/** What an answer refuses with, if it does. */
+/** The error of an answer, if it has one. */
 export function errorIn(
   answer: AnyResponse,
 ): { readonly code: number; readonly message: string; readonly data?: unknown } | undefined {

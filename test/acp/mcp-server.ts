@@ -4,7 +4,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
-/** A server with tools that do everything a tool may do. */
+/** An MCP server with every kind of result. */
 export function testServer(): McpServer {
   const server = new McpServer({ name: "test", version: "1.0.0" }, { capabilities: { tools: {} } });
   const numbers = z.object({ a: z.number(), b: z.number() });
@@ -38,7 +38,7 @@ export function testServer(): McpServer {
   }));
   server.registerTool("hang", { description: "Never ends." }, () => new Promise<never>(() => {}));
   server.registerTool("die", { description: "Ends the server." }, async () => process.exit(3));
-  // Named so that one's clean name is the other's.
+  // Both get the same name after unsupported characters are replaced.
   server.registerTool("a.b", { description: "One." }, async () => ({
     content: [{ type: "text", text: "." }],
   }));
@@ -48,7 +48,7 @@ export function testServer(): McpServer {
   return server;
 }
 
-/** A server that has one tool more each time its tool `grow` is called. */
+/** An MCP server that gets another tool with each call of `grow`. */
 export function growingServer(): McpServer {
   const server = testServer();
   let count = 0;
@@ -63,7 +63,7 @@ export function growingServer(): McpServer {
   return server;
 }
 
-/** A server that starts slowly: it answers once there is this file. */
+/** An MCP server that answers only when this file exists. */
 function whenReady(serve: () => void): void {
   const file = process.argv.find((word) => word.startsWith("--after="))?.slice("--after=".length);
   if (file === undefined || existsSync(file)) serve();
@@ -72,7 +72,7 @@ function whenReady(serve: () => void): void {
 
 if (import.meta.main) {
   process.stderr.write(`here is ${process.env.TEST_TOKEN ?? "nobody"}\n`);
-  // A server that does not listen when it is asked to end, and has started another that does not either.
+  // A server that ignores signals, with a child that ignores them too.
   if (process.argv.includes("--deaf")) {
     process.on("SIGTERM", () => {});
     const deaf = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";

@@ -1,4 +1,4 @@
-/** A message of the protocol, as far as these tests look into it. */
+/** The fields of a protocol message that these tests read. */
 export interface WireMessage {
   readonly id?: number;
   readonly method?: string;
@@ -21,7 +21,7 @@ export interface WireUpdate {
   readonly rawOutput?: unknown;
 }
 
-/** What one side of a wire said. */
+/** The messages of one side. */
 export interface Tapped {
   readonly by: "client" | "agent";
   readonly message: WireMessage;
@@ -35,7 +35,7 @@ export function linesOf<Line>(text: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** What was said in chunks, one after the other: the user's after "> ". */
+/** The text of the chunks in order, with "> " before the user's. */
 export function saidIn(messages: readonly WireMessage[]): string {
   return messages.map(({ params }) => (params?.update === undefined ? "" : chunkIn(params.update))).join("");
 }

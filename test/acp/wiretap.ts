@@ -4,12 +4,12 @@ import { createInterface } from "node:readline";
 import type { Tapped, WireMessage } from "./wire.ts";
 
 /**
- * Stands between a client and an agent, and keeps what they say to each other in a file. With `without-resume` the
- * client does not learn that the agent can resume sessions, so that it has to load them.
+ * A proxy between a client and an agent that records their messages in a file. With `without-resume` the
+ * client does not see the resume capability, so it loads sessions instead.
  */
 const [file = "", as = "", command = "", ...args] = process.argv.slice(2);
 const agent = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
-// Either side may be killed; the other then learns it from its pipe.
+// If one side is killed, the other sees a closed pipe.
 for (const stream of [agent.stdin, process.stdout]) stream.on("error", () => {});
 agent.on("close", () => process.exit());
 

@@ -89,8 +89,8 @@ export const CLI: readonly Mutation[] = [
   },
   {
     file: "src/apps/cli/chat/memory-flush.ts",
-    find: "    if (await store.requestFlush({ session, now: clock.now() })) await trigger();",
-    replace: "    await store.requestFlush({ session, now: clock.now() });",
+    find: "    if (await store.memory.requestFlush({ session, now: clock.now() })) await look();",
+    replace: "    await store.memory.requestFlush({ session, now: clock.now() });",
     breaks: "A session that is left in a terminal is looked through for the memory.",
     noticedBy: ["src/apps/cli/chat/memory-flush.test.ts"],
   },
@@ -157,7 +157,7 @@ export const CLI: readonly Mutation[] = [
   },
   {
     file: "src/apps/cli/pair/revoke.ts",
-    find: "      await store.setRole({ person: known, role: undefined, now: io.now() });",
+    find: "      await store.access.setRole({ person: known, role: undefined, now: io.now() });",
     replace: "",
     breaks: "pair revoke takes back the permission to speak.",
     noticedBy: ["test/pair-command.test.ts"],

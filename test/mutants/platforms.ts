@@ -6,7 +6,7 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/parse.ts",
     find: "  if (message.from?.is_bot === true && message.sender_chat === undefined) return false;",
     replace: "",
-    breaks: "Two bots do not answer each other for ever.",
+    breaks: "Two bots do not answer each other endlessly.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
@@ -32,7 +32,7 @@ export const PLATFORMS: readonly Mutation[] = [
   },
   {
     file: "src/platforms/telegram/parse.ts",
-    find: "  if (forwarded !== undefined) return [forwarded, ...said, ...words];",
+    find: "  if (forwarded !== undefined) return [forwarded, ...texts, ...descriptions];",
     replace: "",
     breaks: "A forwarded command is not executed.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
@@ -56,14 +56,14 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/dispatch-updates.ts",
     find: "receiver.receiveEdit({ ...inbound, cursor, sentAt });",
     replace: "receiver.receiveMessage({ ...inbound, cursor });",
-    breaks: "An edit is handed over as an edit and not as a new message.",
+    breaks: "An edit is dispatched as an edit and not as a new message.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
     file: "src/platforms/telegram/poll.ts",
-    find: "if (ledger.add(update.update_id)) for (const arrival",
-    replace: "ledger.add(update.update_id); for (const arrival",
-    breaks: "An update that Telegram brings again is handed over once.",
+    find: "if (tracker.add(update.update_id)) for (const batch",
+    replace: "tracker.add(update.update_id); for (const batch",
+    breaks: "An update that Telegram delivers again is dispatched once.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
@@ -75,9 +75,9 @@ export const PLATFORMS: readonly Mutation[] = [
   },
   {
     file: "src/platforms/telegram/files.ts",
-    find: "      if (size > MAX_DOWNLOAD) got",
-    replace: "      if (size < 0) got",
-    breaks: "A file that is too large is not asked for.",
+    find: "      if (size > MAX_DOWNLOAD) result",
+    replace: "      if (size < 0) result",
+    breaks: "A file that is too large is not requested.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
@@ -89,16 +89,16 @@ export const PLATFORMS: readonly Mutation[] = [
   },
   {
     file: "src/platforms/telegram/files.ts",
-    find: '      return { problem: "the download broke off" };',
+    find: '      return { problem: "the download failed" };',
     replace: "      throw new Error(token);",
-    breaks: "A failed download does not lose the message or tell the token.",
+    breaks: "A failed download neither loses the message nor reveals the token.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
     file: "src/platforms/telegram/send.ts",
-    find: '      if (objection === "markup") shape',
-    replace: "      if (objection === undefined) shape",
-    breaks: "A text whose format Telegram refuses is sent plain.",
+    find: '      if (rejected === "markup") variant',
+    replace: "      if (rejected === undefined) variant",
+    breaks: "A text whose format Telegram rejects is sent as plain text.",
     noticedBy: ["src/platforms/telegram/sending.test.ts"],
   },
   {
@@ -112,14 +112,14 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/send.ts",
     find: ", allow_sending_without_reply: true }",
     replace: " }",
-    breaks: "An answer arrives also when the message that it answers was deleted.",
+    breaks: "An answer arrives even if the message that it replies to was deleted.",
     noticedBy: ["src/platforms/telegram/sending.test.ts"],
   },
   {
     file: "src/platforms/telegram/send.ts",
-    find: '          if (outcome.state === "not_sent" && out.nonce !== "") remember(begun, out.nonce, done);',
+    find: '          if (outcome.state === "not_sent" && out.nonce !== "") remember(partlySent, out.nonce, done);',
     replace: "",
-    breaks: "A delivery in several messages goes on after the messages that were sent.",
+    breaks: "A delivery in several messages continues after the messages that were sent.",
     noticedBy: ["src/platforms/telegram/sending.test.ts"],
   },
   {
@@ -154,7 +154,7 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/outcome.ts",
     find: "      if (code === 401 || code === 404) {",
     replace: '      if (code === 401 && description === "") {',
-    breaks: "A message is not given up because the token is wrong for a while.",
+    breaks: "A message is not dropped while the token is wrong.",
     noticedBy: ["src/platforms/telegram/sending.test.ts"],
   },
   {
@@ -180,9 +180,9 @@ export const PLATFORMS: readonly Mutation[] = [
   },
   {
     file: "src/platforms/telegram/source.ts",
-    find: "  if (behind !== undefined) return { id: behind.id,",
-    replace: "  if (chat.id === behind?.id) return { id: behind.id,",
-    breaks: "Whoever speaks for a channel in a group is known by that channel.",
+    find: "  if (senderChat !== undefined)\n",
+    replace: "  if (chat.id === senderChat?.id)\n",
+    breaks: "A sender who speaks for a channel in a group has the id of that channel.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
@@ -210,7 +210,7 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/poll-back-off.ts",
     find: "  if (code === 401 || code === 404) {",
     replace: "  if (code === 404) {",
-    breaks: "A wrong token is told as refused, and not tried again and again.",
+    breaks: "A wrong token is reported as refused and not retried.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts", "src/platforms/telegram/platform.test.ts"],
   },
 ];

@@ -154,7 +154,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/gateway/messenger-turn.ts",
-    find: '      runInBackground(flow.log, "sendTyping", keepTyping(getConnection, turn, over.signal));',
+    find: '      runInBackground(flow.log, "typing", keepTyping(connected, turn, over.signal));',
     replace: "",
     breaks: "A chat shows that an answer is being written.",
     noticedBy: ["test/telegram-gateway.test.ts"],
@@ -177,7 +177,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/gateway/messenger-turn.ts",
-    find: "  if (turn.fresh?.noticeDue) await sendResetNotice(flow, getConnection, turn, turn.fresh);",
+    find: "  if (turn.fresh?.noticeDue) await sendResetNotice(flow, connected, turn, turn.fresh);",
     replace: "",
     breaks: "A person is told when a conversation starts afresh.",
     noticedBy: ["src/gateway/gateway.test.ts"],
@@ -214,7 +214,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/gateway/messenger-turn.ts",
-    find: "      requestApprovalInChat(flow, getConnection, turn, request, signal),",
+    find: "      requestApprovalInChat(flow, connected, turn, request, signal),",
     replace: '      Promise.resolve("once"),',
     breaks: "An agent in a messenger acts only when the person has allowed it.",
     noticedBy: ["src/gateway/gateway.test.ts"],
@@ -235,15 +235,15 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/request-approval.ts",
-    find: '  if (answer === "expired" && !signal.aborted) await asking.onExpired?.(asked);',
+    find: '  if (answer === "expired" && !signal.aborted) await options.onExpired?.(approval);',
     replace: "",
     breaks: "A chat is told that a question was not answered in time.",
     noticedBy: ["src/gateway/approvals.test.ts"],
   },
   {
     file: "src/turns/request-approval.ts",
-    find: "  if (!asked.isPosted) await sendQuestion(asked);",
-    replace: "  await sendQuestion(asked);",
+    find: "  if (!approval.isPosted) await sendQuestion(approval);",
+    replace: "  await sendQuestion(approval);",
     breaks: "A question is not put again after a crash.",
     noticedBy: ["test/gateway-approvals.test.ts"],
   },
@@ -256,7 +256,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/flush.ts",
-    find: "if (enabled && wanted && agent.canTitle) {",
+    find: "if (enabled && canFlush && agent.canTitle) {",
     replace: "if (enabled && agent.canTitle) {",
     breaks: "A session is not looked through for the memory where that is switched off.",
     noticedBy: ["src/turns/flush.test.ts"],
@@ -391,7 +391,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/gateway/messenger-turn.ts",
-    find: "const isNew = isFirst && !(await store.hasOther({ asker: SYSTEM, session: turn.session }));",
+    find: "const isNew = isFirst && !(await store.sessions.hasOther({ asker: SYSTEM, session: turn.session }));",
     replace: "const isNew = true;",
     breaks: "The model is not told again and again that a person writes for the first time.",
     noticedBy: ["test/model-requests-telegram.test.ts"],

@@ -1,6 +1,6 @@
 import type { Store } from "../../src/ports/store.ts";
 
-/** A message to a chat that the platform has answered with an error so often that it has stepped aside. */
+/** Stores a delivery that is deferred after repeated errors of the platform. */
 export async function asideDelivery(store: Store, session: string, now: number): Promise<number> {
   const target = { platform: "telegram", chatType: "dm", chatId: "42", userId: "42" };
   const parts = [{ type: "text" as const, text: "a chart" }];

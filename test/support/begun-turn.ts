@@ -5,7 +5,7 @@ import type { Home } from "./test-home.ts";
 
 let numbers = 0;
 
-/** A turn of the terminal's that has begun, and that nobody runs. */
+/** Starts a turn of the terminal without an agent. */
 export async function begunTurn({ store, clock }: Home, words = "tidy up"): Promise<Turn> {
   const runner = localRunner();
   await store.runners.recordHeartbeat({ runner, now: clock.now() });
@@ -18,6 +18,6 @@ export async function begunTurn({ store, clock }: Home, words = "tidy up"): Prom
     claim: { runner: runner.id, take: "one" },
   });
   if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
-    throw new Error("the turn has not begun");
+    throw new Error("the turn was not started");
   return accepted.turn;
 }

@@ -12,13 +12,13 @@ export interface CachedRequest {
   /** Counted from 1. */
   readonly turn: number;
   readonly characters: number;
-  /** The share of the request that the provider has read before, from its beginning on; 0 for the first. */
+  /** The share of the request that equals the start of the previous one; 0 for the first. */
   readonly share: number;
 }
 
 /**
- * Runs a conversation with the real program in a pipe, with its own tools and prompts: in every turn the model calls tools and
- * then answers. Half of the turns run in a second process, so nothing that only a process remembers counts.
+ * Runs a conversation with the real CLI in a pipe, with its tools and prompts: in every turn the model calls tools, then
+ * answers. Half of the turns run in a second process, so state in memory does not help.
  */
 export async function runCachedConversation(turns: number): Promise<readonly CachedRequest[]> {
   const folder = temporaryFolder();

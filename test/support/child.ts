@@ -4,21 +4,21 @@ import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A program of its own that speaks in lines of JSON. */
+/** A child process that communicates in lines of JSON. */
 export interface Child {
   readonly process: ChildProcess;
   readonly pid: number;
-  /** Hands the child one line. */
+  /** Sends one line to the child. */
   tell(line: unknown): void;
-  /** The first line, said already or still to come, that fits. Rejects when the child ends without it. */
+  /** The first past or future line that matches. Rejects if the child exits without it. */
   heard<Line>(fits: (line: Line) => boolean): Promise<Line>;
-  /** Everything it said, in order. Complete once `ended` has resolved. */
+  /** All lines of the child in order. Complete when `ended` has resolved. */
   readonly lines: readonly unknown[];
-  /** After its last line was read: how it ended. */
+  /** The exit, after the last line was read. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** Starts a TypeScript program with this very Node. `wrap` puts another command in front. */
+/** Starts a TypeScript file with the same Node. `wrap` is a command that runs it. */
 export function startChild(
   file: URL,
   args: readonly string[],
@@ -34,7 +34,7 @@ export function startChild(
     lines.push(line);
     for (const look of [...waiting]) look(line);
   });
-  // A child that was killed cannot be told anything; how it ended is what counts.
+  // Writing to a killed child fails; its exit is what counts.
   child.stdin.on("error", () => {});
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.on("error", reject);
@@ -65,7 +65,7 @@ export function startChild(
         };
         const end = (): void => {
           settle();
-          reject(new Error("the child ended without saying it"));
+          reject(new Error("the child ended without this line"));
         };
         waiting.add(look);
         endings.add(end);
@@ -75,7 +75,7 @@ export function startChild(
   };
 }
 
-/** In a child: says one line. It is in the pipe when this returns, whatever happens to the process then. */
+/** In a child: writes one line. It is in the pipe when this returns, even if the process crashes then. */
 export function say(line: unknown): void {
   keepCompiled();
   let rest = Buffer.from(`${JSON.stringify(line)}\n`);
@@ -84,7 +84,7 @@ export function say(line: unknown): void {
       rest = rest.subarray(writeSync(1, rest));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-      Atomics.wait(asleep, 0, 0, 1); // the pipe is full: whoever reads it needs a moment
+      Atomics.wait(asleep, 0, 0, 1); // the pipe is full: waits for the reader
     }
   }
 }
@@ -100,12 +100,12 @@ function keepCompiled(): void {
 
 const asleep = new Int32Array(new SharedArrayBuffer(4));
 
-/** In a child: what it is told, line by line. */
+/** In a child: the lines from the parent. */
 export async function* told<Line>(): AsyncGenerator<Line> {
   for await (const text of createInterface({ input: process.stdin })) yield JSON.parse(text) as Line;
 }
 
-/** In a child that is not told anything more: it ends when whoever started it is gone. */
+/** In a child that reads no more lines: exits when the parent has ended. */
 export function endWithParent(): void {
   process.stdin.on("end", () => process.exit(1)).resume();
 }

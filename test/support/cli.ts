@@ -16,7 +16,7 @@ export interface CliRun {
   readonly ended: Promise<CliEnded>;
 }
 
-/** Starts the program as a person would, in this home. `wrap` puts another command in front. */
+/** Starts the CLI in this home. `wrap` is a command that runs it. */
 export function startCli(
   home: string,
   args: readonly string[],
@@ -33,21 +33,21 @@ export function startCli(
   child.stderr.on("data", (data) => {
     err += data;
   });
-  child.stdin.on("error", () => {}); // it may end before it was told everything
+  child.stdin.on("error", () => {}); // it may exit before it has read everything
   return {
     process: child,
     ended: new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, out, err }))),
   };
 }
 
-/** Runs it to its end, without input. */
+/** Runs the CLI until it exits, without input. */
 export function cli(home: string, ...args: readonly string[]): Promise<CliEnded> {
   const { process: child, ended } = startCli(home, args);
   child.stdin.end();
   return ended;
 }
 
-/** Runs it where no file may grow beyond so many kilobytes: to a program that is a disk without room. */
+/** Runs the CLI with a limit on the size of files, which acts like a full disk. */
 export function cliOnFullDisk(
   home: string,
   kilobytes: number,

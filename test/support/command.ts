@@ -21,11 +21,11 @@ export interface Ran {
 }
 
 export interface RunOptions {
-  /** As in a terminal of this width; without it, as in a pipe. */
+  /** The width of the terminal; without it, a pipe. */
   readonly columns?: number;
-  /** What is typed or piped in. */
+  /** The input. */
   readonly input?: string;
-  /** Whether somebody can be asked. */
+  /** Whether the command can ask a person. */
   readonly isTerminal?: boolean;
   readonly environment?: NodeJS.ProcessEnv;
   readonly now?: number;
@@ -35,14 +35,14 @@ export interface RunOptions {
 export const NOW: number = Date.UTC(2026, 2, 16, 15, 0, 0);
 export const me: { readonly person: PersonId } = { person: OWNER };
 
-/** A home of its own, and commands run in this very process as `postrider` would run them. */
+/** A new home, and CLI commands that run in this process. */
 export interface TestHome {
   readonly folder: string;
   readonly database: string;
   run(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** Runs it with `--json` and gives back what it printed. */
+  /** Runs the command with `--json` and returns the parsed output. */
   json<Output = Record<string, unknown>>(args: readonly string[], options?: RunOptions): Promise<Output>;
-  /** Fills it through the library; `at` sets the clock. */
+  /** Fills the home through the library; `at` sets the clock. */
   fill<Result>(
     work: (open: { sessions: Sessions; store: Store; at(now: number): void }) => Promise<Result>,
   ): Promise<Result>;
@@ -77,7 +77,7 @@ export function testHome(): TestHome {
       return JSON.parse(out);
     },
     async fill(work) {
-      await run(["sessions", "list"]); // makes the home
+      await run(["sessions", "list"]); // creates the home
       let now = NOW;
       const store = await sqliteStore({ file: database, mode: "in-process" });
       const sessions = createSessions({ store, zone: "UTC", clock: { ...systemClock, now: () => now } });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import Database from "better-sqlite3";
 
-/** Looks at a database file with SQL alone, without the library and without writing. */
+/** Reads a database file with plain SQL, without the library. */
 export function look<T>(file: string, read: (db: Database.Database) => T): T {
   const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 });
   try {
@@ -11,7 +11,7 @@ export function look<T>(file: string, read: (db: Database.Database) => T): T {
   }
 }
 
-/** All texts of all messages, in order of session and seq. */
+/** The texts of all messages, ordered by session and seq. */
 export function textsIn(file: string): string[] {
   return look(file, (db) => db.prepare("select text from messages order by id").pluck().all() as string[]);
 }
@@ -21,7 +21,7 @@ export async function indexed(file: string): Promise<void> {
   const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 });
   const waiting = db.prepare("select 1 from sessions where indexed_seq < next_seq - 1 limit 1");
   try {
-    // The index is filled by another thread, which tells nobody: asking is the only way to know.
+    // Another thread fills the index without a notification, so this polls.
     while (waiting.get() !== undefined) await new Promise((resolve) => setTimeout(resolve, 20));
   } finally {
     db.close();
@@ -31,7 +31,7 @@ export async function indexed(file: string): Promise<void> {
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
 
-/** How many transactions the write-ahead log holds: a frame that ends one names the size of the database. */
+/** The number of transactions in the write-ahead log: a commit frame contains the size of the database. */
 export function commitsInLog(file: string): number {
   const log = readFileSync(`${file}-wal`);
   if (log.length < WAL_HEADER) return 0;

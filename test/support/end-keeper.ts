@@ -7,7 +7,7 @@ import { listProcStats } from "../../src/system/proc-stat.ts";
 import { isAlive, readStartTime } from "../../src/system/process-identity.ts";
 import { pause } from "./keeper-room.ts";
 
-/** Ends the keeper of a home and all that it looks after, and returns when nothing of it runs any more. */
+/** Ends the keeper of a home and its processes, and returns when none of them runs. */
 export async function endKeeper(folder: string): Promise<void> {
   const programs = await programsOf(folder);
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
@@ -21,7 +21,7 @@ export async function endKeeper(folder: string): Promise<void> {
     if (pid > 1 && (programs.has(group) || programs.has(session))) end(pid, "SIGKILL");
 }
 
-/** Whatever has a keeper's log of this home for its complaints: it is one, also when it has only just begun. */
+/** The pids of processes whose stderr is the keeper log of this home, also of a keeper that is just starting. */
 export function keepersOf(folder: string): readonly number[] {
   const log = getLogFile({ folder }, "keeper");
   return readdirSync("/proc")
@@ -30,13 +30,13 @@ export function keepersOf(folder: string): readonly number[] {
       try {
         return readlinkSync(join("/proc", pid, "fd", "2")) === log;
       } catch {
-        return false; // gone, or somebody else's
+        return false; // ended, or of another user
       }
     })
     .map(Number);
 }
 
-/** The pids of all programs that are said to run. */
+/** The pids of all processes that are stored as running. */
 async function programsOf(folder: string): Promise<ReadonlySet<number>> {
   const { database: file } = resolveHome({ POSTRIDER_HOME: folder });
   if (!existsSync(file)) return new Set();
@@ -59,6 +59,6 @@ function end(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // gone by itself
+    // has already ended
   }
 }

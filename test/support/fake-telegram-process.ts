@@ -1,8 +1,8 @@
 import { startControlledTelegram } from "../../src/testing/fake-telegram/index.ts";
 
 /**
- * A fake Telegram as a process of its own: `node fake-telegram-process.ts [token username]…`. Says on one line where it
- * is, and lives until it is killed or its input ends.
+ * A fake Telegram in a separate process: `node fake-telegram-process.ts [token username]…`. Prints its URLs on one line and
+ * runs until it is killed or its input ends.
  */
 const [, , ...names] = process.argv;
 const accounts = [];

@@ -6,16 +6,16 @@ export const HOUR = 3_600_000;
 export const DAY: number = 24 * HOUR;
 
 export interface Furnished extends TestHome {
-  /** Handles. `plans` has everything that a message can have, and something undone. */
+  /** Handles. `plans` has messages with all fields, and undone ones. */
   readonly plans: string;
   readonly plansId: string;
-  /** Of another person, in a Telegram group: one message answered and sent, one waiting. */
+  /** Of another person, in a Telegram group: one message answered and sent, one pending. */
   readonly group: string;
   /** Ended 100 days ago. */
   readonly old: string;
 }
 
-/** A home in which a little of everything happened. */
+/** A home with sessions of all kinds. */
 export async function furnishedHome(): Promise<Furnished> {
   const home = testHome();
   const made = await home.fill(async ({ sessions, store, at }) => {

@@ -9,18 +9,18 @@ import { temporaryFolder } from "./folder.ts";
 
 const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
 
-/** Long enough to be taken for a secret. */
+/** Long enough to be detected as a secret. */
 export const TOKEN = "4242:AAE-x_abcdefghijklmnopqrstuvwxyz12";
 export const SECRET: string = TOKEN.split(":")[1] ?? "";
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** `postrider` as a program of its own, whose log is read line by line. */
+/** A `postrider` child process whose log is read line by line. */
 export interface GatewayProgram {
   readonly pid: number;
-  /** The first line of the log, written already or still to come, that fits. Rejects when it ends without it. */
+  /** The first past or future log line that matches. Rejects if the process exits without it. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
-  /** The same for anything on stderr. */
+  /** The same for all of stderr. */
   noted(pattern: RegExp): Promise<RegExpExecArray>;
   signal(signal: NodeJS.Signals): void;
   readonly ended: Promise<CliEnded>;
@@ -29,22 +29,22 @@ export interface GatewayProgram {
 export interface GatewayScene {
   readonly fake: FakeTelegram;
   readonly home: string;
-  /** Ada's direct chat with the bot. She may speak, unless the environment says otherwise. */
+  /** Ada's direct chat with the bot. She has access by default. */
   readonly chat: number;
   start(args: readonly string[], environment?: NodeJS.ProcessEnv): GatewayProgram;
-  /** Runs it to its end. */
+  /** Runs the CLI until it exits. */
   run(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<CliEnded>;
-  /** A gateway that waits for messages. */
+  /** Starts a gateway and waits until it receives messages. */
   gateway(args?: readonly string[], environment?: NodeJS.ProcessEnv): Promise<GatewayProgram>;
-  /** Says it, and gives back what the bot's next message is. */
+  /** Sends the text and returns the bot's next message. */
   ask(text: string): Promise<string>;
-  /** What the bot has said to Ada. */
+  /** The bot's messages to Ada. */
   answers(): Promise<readonly string[]>;
 }
 
 export const ADA = 7;
 
-/** In a new home, unless one is given. */
+/** Uses the given home, or a new one. */
 export async function gatewayScene(given?: string): Promise<GatewayScene> {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
@@ -122,14 +122,14 @@ function startProgram(args: readonly string[], environment: NodeJS.ProcessEnv, c
         if (found === undefined && !hasEnded) return;
         looks.delete(one);
         if (found !== undefined) resolve(found);
-        else reject(new Error(`it ended without this:\n${out}\n${err}`));
+        else reject(new Error(`the process ended without this:\n${out}\n${err}`));
       };
       looks.add(one);
       one();
     });
   return {
     get pid() {
-      if (child.pid === undefined) throw new Error("it did not start");
+      if (child.pid === undefined) throw new Error("the process did not start");
       return child.pid;
     },
     logged: (fits) => until(() => lines.find(fits)),

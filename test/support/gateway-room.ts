@@ -15,44 +15,44 @@ import { listeners } from "./listeners.ts";
 import { type Home, openHome } from "./test-home.ts";
 
 export interface Chat {
-  /** Says it, and resolves when the messenger hears that it is stored. */
+  /** Sends the text, and resolves when it is stored. */
   say(words: string): Promise<void>;
-  /** A picture, with words or without. */
+  /** Sends a picture, with or without a text. */
   show(bytes: string, words?: string): Promise<void>;
   press(line: string): Promise<void>;
-  /** What the bot has sent here, once it is as many. */
+  /** The bot's messages in this chat, as soon as there are `count`. */
   sent(count: number): Promise<readonly Outbound[]>;
-  /** The words of the same. */
+  /** Their texts. */
   texts(count: number): Promise<readonly string[]>;
 }
 
 export interface GatewayRoom {
   readonly home: Home;
   readonly gateway: Gateway;
-  /** What hooks were told, in order. */
+  /** The events that hooks received, in order. */
   readonly told: readonly (readonly [HookEvent, HookContext])[];
-  /** Resolves when hooks were told this so often. */
+  /** Resolves when hooks received this event `count` times. */
   untilTold(event: HookEvent, count?: number): Promise<readonly HookContext[]>;
-  /** The errors that the gateway has logged. */
+  /** The errors in the gateway's log. */
   readonly errors: readonly (readonly [words: string, fields: LogFields])[];
   chat(source: Source): Chat;
-  /** Lets time pass, and the connection outlast it. */
+  /** Lets time pass, and keeps the connection alive. */
   pass(ms: number): Promise<void>;
-  /** Takes whatever a messenger may bring. */
+  /** The receiver of the messenger. */
   readonly receiver: Receiver;
 }
 
 export interface GatewayRoomOptions {
   readonly agent: Agent;
-  /** What agents work with; without it they only talk. */
+  /** The tools of the agents; without it they have none. */
   readonly equipment?: ToolHost;
   readonly settings?: Partial<GatewaySettings>;
   readonly home?: Home;
-  /** Why the messenger does not take this attempt. `undefined`, the default: it takes it. */
+  /** The outcome of a rejected attempt. `undefined`, the default: the messenger accepts it. */
   readonly rejects?: (out: Outbound) => Exclude<SendOutcome, { state: "sent" }> | undefined;
 }
 
-/** A gateway in this process, on a real database, and a messenger that is nothing but memory. */
+/** A gateway in this process with a real database and an in-memory messenger. */
 export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayRoom> {
   const home = options.home ?? (await openHome());
   const { store, clock } = home;
@@ -180,7 +180,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
   };
 }
 
-/** An answer that a test leaves open must not keep the gateway from ending. */
+/** An answer that a test leaves open must not block the shutdown of the gateway. */
 function ended(agent: Agent, over: AbortSignal): Agent {
   return { ...agent, run: (turn, signal) => agent.run(turn, AbortSignal.any([signal, over])) };
 }

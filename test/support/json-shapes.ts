@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A table of docs/json.md: what each field is, by its path. */
+/** A table of docs/json.md: the type of each field, by its path. */
 export type Shape = ReadonlyMap<string, string>;
 
 /** The tables of docs/json.md by the heading above each. */
@@ -21,7 +21,7 @@ export function documentedShapes(): ReadonlyMap<string, Shape> {
   return shapes;
 }
 
-/** What is wrong with a value, as a list of sentences: nothing is missing, nothing is more, every type is right. */
+/** The differences between a value and its documented shape: missing fields, unknown fields and wrong types. */
 export function problems(
   shapes: ReadonlyMap<string, Shape>,
   shape: Shape,
@@ -92,7 +92,7 @@ function oneProblems(
   return isRight ? [] : [`${path} is ${JSON.stringify(value)}, not ${type}`];
 }
 
-/** The rows below a field, with their paths from there. */
+/** The rows below a field, with relative paths. */
 function inside(shape: Shape, prefix: string): Shape {
   return new Map(
     [...shape]

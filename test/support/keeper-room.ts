@@ -20,29 +20,29 @@ import { temporaryFolder } from "./folder.ts";
 
 const SOURCE: Source = { platform: "local", chatType: "dm", chatId: "cli" };
 
-/** A home whose programs are looked after by a real keeper. Nothing of it runs on when the test is over. */
+/** A home with a real keeper of processes. All processes end with the test. */
 export interface KeeperRoom {
   readonly home: { readonly folder: string };
   readonly store: Store;
   readonly socket: string;
   readonly processes: Processes;
-  /** What is given besides the command is for this one process. */
+  /** Starts a command with these options. */
   input(command: string, more?: Partial<StartProcessInput>): StartProcessInput;
   start(command: string, more?: Partial<StartProcessInput>): Promise<Process>;
   row(id: string): Promise<Process>;
-  /** Resolves with the row as soon as it is so. */
+  /** Resolves with the row as soon as the condition is true. */
   until(id: string, isSo: (row: Process, printed: string) => boolean): Promise<Process>;
   ended(id: string): Promise<Process>;
   printed(id: string): Promise<string>;
-  /** Another way to the same keeper. */
+  /** Another client of the same keeper. */
   client(options?: Partial<ConnectProcessesOptions>): Processes;
   keeperPid(): Promise<number | undefined>;
-  /** Ends it without a word, and returns when it is gone. */
+  /** Kills the keeper, and returns when it has ended. */
   killKeeper(): Promise<void>;
 }
 
 export interface RoomOptions {
-  /** For keepers that run inside of the test. */
+  /** For keepers in the process of the test. */
   readonly launch?: () => void;
 }
 
@@ -104,7 +104,7 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
   }
 
   async function until(id: string, isSo: (row: Process, printed: string) => boolean): Promise<Process> {
-    // Other processes write these rows: they have to be looked at.
+    // Other processes write these rows, so this polls.
     for (;;) {
       const now = await row(id);
       if (isSo(now, await printed(id))) return now;
@@ -179,6 +179,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // gone by itself
+    // has already ended
   }
 }

@@ -1,7 +1,7 @@
-/** Whoever waits in a test for something to happen. */
+/** Waits in a test until a condition is true. */
 export interface Listeners {
   tell(): void;
-  /** Looks now, and whenever something has happened. */
+  /** Checks the condition now and after each event. */
   until<Found>(look: () => Found | undefined): Promise<Found>;
 }
 

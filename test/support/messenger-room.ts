@@ -36,14 +36,14 @@ export interface RoomOptions {
 
 type Taken = Extract<Accepted, { readonly session: Session }>;
 
-/** A chat of a messenger, without the messenger: what is said there is answered, and commands are done. */
+/** A chat of a gateway without a messenger: messages are answered and commands run. */
 export interface MessengerRoom {
   /** Another chat of the same gateway. */
   at(source: Source, role?: AccessRole): Promise<MessengerRoom>;
-  /** Made anew for every line, as the gateway does. */
+  /** Created again for every line, as in the gateway. */
   place(): Promise<ChatCommandContext>;
   say(words: string): Promise<Taken>;
-  /** Says it, and waits for the end of its turn. */
+  /** Sends the text, and waits for the end of its turn. */
   ask(words: string): Promise<Taken>;
   command(line: string): Promise<CommandReply>;
   tell(line: string): Promise<string>;
@@ -125,7 +125,7 @@ async function roomAt(flow: Flow, source: Source, role: AccessRole): Promise<Mes
       },
       claim: { runner, take: "one" },
     });
-    if (accepted.duplicate || accepted.tooMany !== undefined) throw new Error("it was not taken");
+    if (accepted.duplicate || accepted.tooMany !== undefined) throw new Error("the message was not accepted");
     return accepted;
   };
   return {
@@ -140,7 +140,7 @@ async function roomAt(flow: Flow, source: Source, role: AccessRole): Promise<Mes
     },
     async ask(words) {
       const accepted = await accept(words);
-      if (accepted.turn === undefined) throw new Error("something else is being answered");
+      if (accepted.turn === undefined) throw new Error("another turn is running");
       await turns.run(accepted.turn);
       return accepted;
     },

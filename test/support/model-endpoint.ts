@@ -1,44 +1,44 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the server does with one request: pieces of an answer, or anything a broken server might do. */
+/** The reply to one request: parts of an answer, or a fault. */
 export interface Reply {
   readonly status?: number;
   readonly body?: unknown;
   readonly say?: readonly string[];
   readonly think?: string;
   readonly usage?: unknown;
-  /** Tools that it calls, after what it says; the arguments as text, as a model writes them. */
+  /** Tool calls after the text. Arguments are JSON text. */
   readonly calls?: readonly {
     readonly id: string;
     readonly name: string;
     readonly arguments: string;
-    /** The signature of the thought behind it, as Google's models have one. */
+    /** The thought signature of Google's models. */
     readonly signature?: string;
   }[];
-  /** Why it ends, where it is not the usual reason. */
+  /** The finish reason, if it is not the usual one. */
   readonly finish?: string;
-  /** After the last piece: nothing more, and the connection stays open. */
+  /** Sends nothing after the last part, and keeps the connection open. */
   readonly hang?: boolean;
-  /** After the last piece: the connection is cut. */
+  /** Cuts the connection after the last part. */
   readonly cut?: boolean;
-  /** After the last piece: the server says in the stream that it failed. */
+  /** Sends an error in the stream after the last part. */
   readonly error?: unknown;
 }
 
 export interface ModelServer {
   readonly url: string;
-  /** What it answers when it is asked for a title; until it is set, that it has none. */
+  /** The answer to a title request. Default: an error. */
   title?: string;
-  /** What it reports for a request for a title. */
+  /** The reported usage of a title request. */
   titleUsage?: unknown;
-  /** What it answers when it is asked for its models; until it is set, nothing at all. */
+  /** The answer to a request for the list of models. Default: none. */
   models?: unknown;
-  /** The headers of each request for its models. */
+  /** The headers of each request for the list of models. */
   readonly listed: IncomingMessage["headers"][];
-  /** What was asked, in order, but for titles. */
+  /** All requests in order, except for titles. */
   readonly requests: { readonly headers: IncomingMessage["headers"]; readonly body: Asked }[];
-  /** Resolves when a client has gone away in the middle of an answer. */
+  /** Resolves when a client has disconnected during an answer. */
   readonly left: Promise<void>;
   close(): void;
 }
@@ -50,7 +50,7 @@ export interface Asked {
   readonly reasoning_effort?: string;
 }
 
-/** A server that speaks OpenAI's protocol and answers the n-th request with the n-th reply, and then with the last. */
+/** A server with OpenAI's protocol. Answers the n-th request with the n-th reply, later ones with the last. */
 export async function startModelServer(...replies: readonly Reply[]): Promise<ModelServer> {
   const made: { title?: string; titleUsage?: unknown; models?: unknown } = {};
   const listed: IncomingMessage["headers"][] = [];

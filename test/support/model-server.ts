@@ -3,7 +3,7 @@ import { type ModelServer, type Reply, startModelServer } from "./model-endpoint
 
 export type { Asked, ModelServer, Reply } from "./model-endpoint.ts";
 
-/** The same for a test: it is gone when the test is over. */
+/** Starts a model endpoint that closes with the test. */
 export async function modelServer(...replies: readonly Reply[]): Promise<ModelServer> {
   const server = await startModelServer(...replies);
   onTestFinished(() => server.close());

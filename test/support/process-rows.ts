@@ -6,16 +6,16 @@ export interface RowWanted extends Partial<NewProcess> {
   readonly session: string;
   readonly target?: Source;
   readonly now: number;
-  /** What it has printed. */
+  /** Its output. */
   readonly printed?: string;
-  /** Absent: it runs, as far as its row says. */
+  /** Absent: the row says that it runs. */
   readonly exit?: Exit;
 }
 
-/** More than any system gives: whoever would end it meets nobody. */
+/** Larger than any real pid, so that a kill has no effect. */
 const NOBODYS_PID = 2 ** 30;
 
-/** A process as a row alone: no program runs. Whoever writes its rows is this very test. */
+/** Stores the row of a process that does not exist. The test is its keeper. */
 export async function processRow(store: Store, wanted: RowWanted): Promise<Process> {
   const { session, now, printed = "", exit, target, ...given } = wanted;
   const runner = localRunner();

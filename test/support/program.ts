@@ -3,11 +3,11 @@ import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
 
-/** `postrider` as a script starts it, between two pipes. */
+/** A `postrider` child process with pipes, as in a script. */
 export interface Program {
   say(lines: readonly string[]): void;
   endInput(): void;
-  /** Whether so many whole lines have been printed in time, complaints included; false also when it ended before. */
+  /** Whether this many complete lines were printed in time, stderr included. False if the process ended before. */
   printed(lines: number, patienceMs: number): Promise<boolean>;
   kill(): void;
   signal(signal: NodeJS.Signals): void;
@@ -40,7 +40,7 @@ export function startProgram(
     err += data;
     for (const look of [...looks]) look();
   });
-  child.stdin.on("error", () => {}); // it is killed while somebody still speaks
+  child.stdin.on("error", () => {}); // the process may be killed during a write
   const ended = new Promise<ProgramEnd>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {
@@ -73,14 +73,14 @@ export function startProgram(
   };
 }
 
-/** Runs it to its end, without input. */
+/** Runs the command until it exits, without input. */
 export function runProgram(home: string, ...args: readonly string[]): Promise<ProgramEnd> {
   const program = startProgram(home, args);
   program.endInput();
   return program.ended;
 }
 
-/** Kills it after so many milliseconds, unless it has ended by then. */
+/** Kills the process after `ms`, unless it has ended before. */
 export async function killedAfter(program: Program, ms: number): Promise<ProgramEnd> {
   const timer = setTimeout(program.kill, ms);
   const end = await program.ended;

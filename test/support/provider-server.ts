@@ -40,7 +40,7 @@ export async function providerServer(...replies: readonly ProviderReply[]): Prom
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, bodies };
 }
 
-/** A block of an answer of Anthropic: its start, and the pieces that follow. */
+/** A content block of Anthropic: its start and its deltas. */
 export interface AnthropicBlock {
   readonly start: Readonly<Record<string, unknown>>;
   readonly deltas?: readonly Readonly<Record<string, unknown>>[];

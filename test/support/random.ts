@@ -1,10 +1,10 @@
-/** Chance that can be had again: the same seed gives the same numbers. */
+/** Reproducible random numbers: the same seed gives the same numbers. */
 export interface Random {
   /** 0 ≤ x < 1. */
   next(): number;
   /** A whole number, `from` ≤ n ≤ `to`. */
   between(from: number, to: number): number;
-  /** One of a list that is not empty. */
+  /** An element of a non-empty list. */
   pick<T>(list: readonly T[]): T;
 }
 

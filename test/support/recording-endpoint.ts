@@ -36,7 +36,7 @@ export interface RecordingEndpoint {
   /** The base URL for `model.base_url`, whatever the provider. */
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
-  /** All requests of one kind, once there are this many. Rejects with what was asked instead. */
+  /** All requests of one kind, as soon as there are `count`. The error lists the requests that arrived. */
   untilAsked(kind: RequestKind, count?: number): Promise<readonly RecordedRequest[]>;
 }
 

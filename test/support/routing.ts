@@ -1,6 +1,6 @@
 import { NO_RESET, type RoutingSettings, systemClock } from "../../src/index.ts";
 
-/** How tests find conversations when they speak to a store directly. No test turns out otherwise at four o'clock. */
+/** Routing settings of tests that call a store directly. No daily reset, so that results do not depend on the time. */
 export const settings: RoutingSettings = {
   zone: "UTC",
   profile: "main",

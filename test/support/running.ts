@@ -4,14 +4,14 @@ import { throwIfRefused } from "../../src/core/refusal.ts";
 import { buildRouting, DEFAULT_RESET, localRunner, type Source } from "../../src/index.ts";
 import type { Home } from "./test-home.ts";
 
-/** A program that runs for a session, as rows: what a keeper would have written of it. */
+/** The rows of a running process, as a keeper would write them. */
 export interface Running {
   readonly id: string;
   readonly opened: Opened;
-  /** Prints it; the lines that somebody waits for are given. */
+  /** Appends output; `matched` are the lines that match a pattern. */
   print(text: string, ...matched: readonly string[]): Promise<void>;
   end(exit?: Exit): Promise<void>;
-  /** As it is stored now. */
+  /** The stored process. */
   now(): Promise<Process>;
 }
 
@@ -20,7 +20,7 @@ export interface RunOptions extends Partial<Watch> {
   readonly background?: boolean;
 }
 
-/** Starts one in the conversation of this source. */
+/** Starts a process in the conversation of this source. */
 export async function runIn(home: Home, source: Source, options: RunOptions = {}): Promise<Running> {
   const { store, clock } = home;
   const { command = "npm test", background = true, ...watch } = options;
@@ -50,7 +50,7 @@ export async function runIn(home: Home, source: Source, options: RunOptions = {}
   throwIfRefused(await store.processes.markProcessRunning(runs));
   const now = async (): Promise<Process> => {
     const found = await store.processes.getProcess({ asker: { everyone: true }, id });
-    if (found === undefined) throw new Error("the process is gone");
+    if (found === undefined) throw new Error("the process does not exist");
     return found;
   };
   return {

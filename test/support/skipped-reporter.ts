@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
-/** Prints at the end why tests were skipped: the default reporter tells only how many when it runs several files. */
+/** Prints the reasons of skipped tests at the end. With several files, the default reporter prints only their number. */
 export function skippedReporter(print: (line: string) => void = console.log): Reporter {
   return {
     onTestRunEnd(modules) {
@@ -14,7 +14,7 @@ export function skippedReporter(print: (line: string) => void = console.log): Re
   };
 }
 
-/** Those without a reason were not selected, or say in their source on which system they run. */
+/** Tests without a reason were not selected, or their source states the required system. */
 function skippedWithReason(module: TestModule): { readonly reason: string; readonly test: TestCase }[] {
   return [...module.children.allTests("skipped")].flatMap((test) => {
     const result = test.result();

@@ -2,7 +2,7 @@
 
 type Frame = Readonly<Record<string, unknown>>;
 
-/** One event in the form in which it is sent. */
+/** One event as it is sent. */
 export function eventText(event: Frame): string {
   const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
   return `${name}data: ${JSON.stringify(event)}\n\n`;
@@ -39,7 +39,7 @@ export function openaiText(said: string): readonly Frame[] {
   ];
 }
 
-/** `reason`: why it is incomplete; nothing for an answer that is complete. */
+/** `reason`: why the answer is incomplete. Absent for a complete one. */
 export function openaiEnd(reason?: string): readonly Frame[] {
   const type = reason === undefined ? "response.completed" : "response.incomplete";
   const incomplete_details = reason === undefined ? null : { reason };

@@ -24,23 +24,23 @@ import type { Home } from "./test-home.ts";
 
 export const me: { readonly person: string } = { person: OWNER };
 
-/** One answer of an agent that says only what a test makes it say. */
+/** One answer of an agent that a test controls. */
 export interface HeldAnswer {
   readonly turn: AgentTurn;
   readonly signal: AbortSignal;
   send(...events: readonly AgentEvent[]): void;
-  /** Resolves when whoever listens has taken it in. */
+  /** Resolves when the consumer has processed it. */
   say(text: string): Promise<void>;
   end(): void;
   break(error: unknown): void;
 }
 
 export interface HeldAgent extends Agent {
-  /** The next answer that is asked of it, asked already or still to come. */
+  /** The next requested answer, past or future. */
   asked(): Promise<HeldAnswer>;
 }
 
-/** An agent in a test's hand. It keeps its promise to end when it is stopped, unless it is deaf. */
+/** An agent that a test controls. It ends when it is stopped, unless it is `deaf`. */
 export function heldAgent({ deaf = false }: { readonly deaf?: boolean } = {}): HeldAgent {
   const asked: HeldAnswer[] = [];
   const waiting: ((answer: HeldAnswer) => void)[] = [];
@@ -98,15 +98,15 @@ export interface TalkingOptions {
   readonly hooks?: AgentChatOptions["hooks"];
 }
 
-/** Somebody who talks in a home, and everything that was heard there. */
+/** A person who chats in a home, with all received output. */
 export interface Talking {
   readonly talk: AgentChat;
   readonly place: ChatCommandContext;
   readonly runner: string;
   readonly events: TalkEvent[];
-  /** Says it and waits for the answer. */
+  /** Sends the text and waits for the answer. */
   ask(text: string): Promise<string | undefined>;
-  /** Gives a command, as it is typed. */
+  /** Runs a command, as it is typed. */
   command(line: string): Promise<CommandReply>;
 }
 
@@ -161,7 +161,7 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
   };
 }
 
-/** A runner of this machine whose process is gone: the kernel gives out no pid beyond 2^22. */
+/** A runner of this machine whose process does not exist: pids are never above 2^22. */
 export function deadRunner(): Runner {
   return { ...localRunner(), pid: 4_194_999 };
 }

@@ -8,7 +8,7 @@ import type { LogFields } from "../../src/ports/log.ts";
 import type { Platform } from "../../src/ports/platform.ts";
 import { type FakeTelegram, startFakeTelegram } from "../../src/testing/fake-telegram/index.ts";
 
-/** Waiting that takes no time, and how long it would have been. */
+/** Timers that fire at once and record their durations. */
 export function noWaiting(): Timing & { readonly waits: readonly number[] } {
   const waits: number[] = [];
   return {
@@ -21,7 +21,7 @@ export function noWaiting(): Timing & { readonly waits: readonly number[] } {
   };
 }
 
-/** Waiting that ends when the test says so. */
+/** Timers that end when the test releases them. */
 export function heldWaiting(): Timing & {
   readonly waits: number[];
   release(): void;
@@ -63,7 +63,7 @@ export interface Scene {
   readonly ann: number;
 }
 
-/** A fake Telegram in which Ann has opened a chat with the bot, and a platform that speaks to it. */
+/** A fake Telegram with a chat of Ann and the bot, and a platform that is connected to it. */
 export async function telegramScene(options: Partial<TelegramOptions> = {}): Promise<Scene> {
   const fake = await startFakeTelegram();
   onTestFinished(() => fake.close());

@@ -8,39 +8,39 @@ const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
 export interface TerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
-  /** Beside this process's own; `undefined` takes a name out. */
+  /** In addition to this process's own; `undefined` removes a name. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly folder?: string;
-  /** How long `waitFor` waits. */
+  /** The time limit of `waitFor`. */
   readonly timeoutMs?: number;
 }
 
-/** A program in a terminal that a person could sit at. */
+/** A process in a terminal emulator. */
 export interface Terminal {
   readonly pid: number;
-  /** What is on the screen now, a line each, without spaces at the ends. */
+  /** The lines of the screen, without trailing spaces. */
   screen(): string[];
-  /** What has scrolled off the screen, and the screen. */
+  /** The scrollback and the screen. */
   everything(): string[];
-  /** Resolves once the screen has this text, or fits; looks again at every output. Rejects with the screen after a while. */
+  /** Resolves when the screen contains this text or matches; checks after every output. Rejects with the screen after the time limit. */
   waitFor(wanted: string | RegExp | ((screen: string[]) => boolean)): Promise<void>;
   type(text: string): void;
   press(...keys: readonly Key[]): void;
-  /** As a terminal hands over what was pasted: marked, so that line breaks in it are not Enter. */
+  /** Sends a bracketed paste, in which line breaks are not Enter. */
   paste(text: string): void;
   resize(columns: number, rows: number): void;
-  /** Where the next character would go, counted from 0. */
+  /** The position of the cursor, starting at 0. */
   cursor(): { readonly column: number; readonly row: number };
-  /** The whole-screen buffer is in use, as in an editor; what was there before comes back afterwards. */
+  /** Whether the alternate screen is in use. */
   isFullScreen(): boolean;
-  /** Every byte it has written, as text: for what a screen cannot show, such as modes that must be put back. */
+  /** All output as text, for effects that a screen does not show, such as modes that must be restored. */
   written(): string;
   kill(signal?: NodeJS.Signals): void;
-  /** After its last output is on the screen: how it ended. */
+  /** The exit, after the last output is on the screen. */
   readonly ended: Promise<{ readonly code: number; readonly signal: number }>;
 }
 
-/** `ctrl-x` and `alt-x` with any letter too. */
+/** Also `ctrl-x` and `alt-x` with any letter. */
 export type Key = keyof typeof KEYS | `ctrl-${string}` | `alt-${string}`;
 
 const KEYS = {
@@ -62,7 +62,7 @@ const KEYS = {
   "page-down": "\x1b[6~",
 } as const;
 
-/** Starts `postrider` with these arguments in a terminal. It is killed when the test is over. */
+/** Starts `postrider` with these arguments in a terminal. It is killed at the end of the test. */
 export function startPostrider(args: readonly string[], options: TerminalOptions = {}): Terminal {
   return startTerminal([process.execPath, BIN, ...args], options);
 }
@@ -108,7 +108,7 @@ export function startTerminal(command: readonly string[], options: TerminalOptio
     exit = { code: exitCode, signal: signal ?? 0 };
     settle();
   });
-  // What programs ask a terminal (where is the cursor, who are you) is answered as a real one would.
+  // Answers queries of the process (cursor position, device attributes) like a real terminal.
   display.onData((reply) => exit === undefined && child.write(reply));
 
   const kill = (signal: NodeJS.Signals = "SIGKILL"): void => {
@@ -132,7 +132,7 @@ export function startTerminal(command: readonly string[], options: TerminalOptio
     return lines(baseY, baseY + display.rows);
   };
   const write = (text: string): void => {
-    if (exit !== undefined) throw new Error(`it has ended with code ${exit.code}:\n${framed(screen())}`);
+    if (exit !== undefined) throw new Error(`the process ended with code ${exit.code}:\n${framed(screen())}`);
     child.write(text);
   };
   return {
@@ -155,7 +155,7 @@ export function startTerminal(command: readonly string[], options: TerminalOptio
             done();
             resolve();
           } else if (exit !== undefined && unshown === 0)
-            fail(`it ended with code ${exit.code} without this`);
+            fail(`the process ended with code ${exit.code} without this`);
         };
         const timer = setTimeout(() => fail(`not on the screen after ${timeoutMs} ms`), timeoutMs);
         looks.add(look);
@@ -177,7 +177,7 @@ export function startTerminal(command: readonly string[], options: TerminalOptio
   };
 }
 
-/** An absent variable is left out: the system knows only texts, and "undefined" is one. */
+/** Omits absent variables, because the system would pass the text "undefined". */
 function defined(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const present = Object.entries(environment).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,

@@ -11,11 +11,11 @@ export const MINUTE = 60_000;
 export const HOUR: number = 60 * MINUTE;
 export const DAY: number = 24 * HOUR;
 
-/** Time that moves only when a test says so, and chance that is a counter. */
+/** A clock that only the test moves, and random bytes from a counter. */
 export interface FakeClock extends Clock {
-  /** The system clock. Setting it is a step: no time passes. */
+  /** The system clock. Setting it does not change the monotonic clock. */
   time: number;
-  /** Time passes, for both clocks. */
+  /** Moves both clocks. */
   pass(ms: number): void;
 }
 
@@ -48,15 +48,15 @@ export interface Home {
   readonly clock: FakeClock;
   readonly store: Store;
   readonly sessions: Sessions;
-  /** Another store over the same file, as another process would have it. */
+  /** Another store on the same file, like another process. */
   again(options?: HomeOptions): Promise<Home>;
-  /** Closes this store, then opens the file anew, as after a restart. */
+  /** Closes this store, then opens the file again, as after a restart. */
   restart(options?: HomeOptions): Promise<Home>;
 }
 
 export type HomeOptions = Partial<Omit<SessionsOptions, "store" | "clock">> & Pick<SqliteOptions, "mode">;
 
-/** A database file in a folder of its own, and the library over it. Both are gone when the test is over. */
+/** A database file in a new folder, and the library on it. Both are removed after the test. */
 export async function openHome(options: HomeOptions = {}, clock: FakeClock = fakeClock()): Promise<Home> {
   const folder = mkdtempSync(join(tmpdir(), "postrider-sessions-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,11 +4,11 @@ import type { Store } from "../../src/ports/store.ts";
 import { type FakeClock, fakeClock, type Home, openHome, START } from "./test-home.ts";
 import { wrapStore } from "./wrap-store.ts";
 
-/** The timers and the clock of a test, which move together and only when the test says so. */
+/** The timers and the clock of a test. Only the test moves them, together. */
 export interface Time {
-  /** Lets time pass in steps: each timer fires when it is due, and its work ends before the next step. */
+  /** Lets time pass in steps. Each timer fires when it is due, and its work ends before the next step. */
   pass(ms: number, stepMs?: number): Promise<void>;
-  /** Moves the clock and fires no timer, as while a machine sleeps. */
+  /** Moves the clock without firing timers, like a suspended machine. */
   jump(ms: number): void;
   /** Resolves when no call of the store is in progress and nothing follows from the last one. */
   settle(): Promise<void>;
@@ -45,10 +45,10 @@ export async function timedHome(): Promise<{ readonly home: Home; readonly time:
   };
 }
 
-/** A chain of promises between two calls of the store takes fewer turns of the loop. */
+/** More turns of the event loop than a chain of promises between two calls of the store. */
 const QUIET_TURNS = 4;
 
-/** The same store, and how many of its calls are in progress. */
+/** The store, and the number of its calls in progress. */
 function counted(store: Store): { readonly store: Store; calls(): number } {
   let open = 0;
   const counting = wrapStore(store, ({ run }) => {

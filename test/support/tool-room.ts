@@ -23,22 +23,22 @@ import { readReadableOutput } from "../../src/tools/readable-output.ts";
 import type { ToolContext } from "../../src/tools/tool-context.ts";
 import { temporaryFolder } from "./folder.ts";
 
-/** A home with a real keeper of processes, in which tools are called as an agent calls them. */
+/** A home with a real keeper of processes, for calls of tools. */
 export interface ToolRoom {
   readonly store: Store;
   readonly processes: Processes;
   readonly clock: Clock;
-  /** Of a conversation of its own, in a folder of its own; of the home's owner, or of this account in a messenger. */
-  hands(more?: Partial<ToolContext>, account?: string): Promise<ToolContext>;
+  /** A tool context with a new conversation and a new folder, of the owner or of this account in a messenger. */
+  context(more?: Partial<ToolContext>, account?: string): Promise<ToolContext>;
   call(tool: Tool, given: unknown, signal?: AbortSignal): Promise<Called>;
   json(called: Called): Readonly<Record<string, unknown>>;
-  /** What the pattern's group holds, as soon as a process of these hands has printed it. */
-  printed(hands: ToolContext, pattern: RegExp): Promise<string>;
-  /** Kills the keeper without a word; only where it is a program of its own. */
+  /** The first group of the pattern, as soon as a process of this context has printed it. */
+  printed(context: ToolContext, pattern: RegExp): Promise<string>;
+  /** Kills the keeper. Only with `apart`. */
   killKeeper(): Promise<void>;
-  /** The same, and the files of the processes are gone as well. */
+  /** Kills the keeper and deletes the files of its processes. */
   loseKeeper(): Promise<void>;
-  /** Nothing that was started here runs any more when it resolves. */
+  /** Resolves when no process that was started here runs any more. */
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export interface Called {
 const KEEPER = new URL("../../src/apps/keeper.ts", import.meta.url);
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** With `apart` the keeper is a program of its own, as in a real home. */
+/** With `apart` the keeper is a separate process, as in a real home. */
 export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
   const folder = temporaryFolder();
   const file = join(folder.path, "postrider.db");
@@ -65,7 +65,7 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
     store,
     processes,
     clock,
-    async hands(more, account) {
+    async context(more, account) {
       conversations += 1;
       const cwd = join(folder.path, `work-${conversations}`);
       mkdirSync(cwd);
@@ -98,12 +98,12 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
       return { text: parts.map((part) => ("text" in part ? part.text : "")).join("\n"), failed };
     },
     json: ({ text }) => JSON.parse(text) as Readonly<Record<string, unknown>>,
-    async printed(hands, pattern) {
+    async printed(context, pattern) {
       const { promise: changed, resolve } = Promise.withResolvers<string>();
       const look = async (): Promise<void> => {
-        const { asker, conversation } = hands;
+        const { asker, conversation } = context;
         for (const { id } of await store.processes.listProcesses({ asker, conversation, foreground: true })) {
-          const found = pattern.exec((await readReadableOutput(hands, id)).text)?.[1];
+          const found = pattern.exec((await readReadableOutput(context, id)).text)?.[1];
           if (found !== undefined) resolve(found);
         }
       };
@@ -113,12 +113,12 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
     },
     killKeeper: () => keeper.end("SIGKILL"),
     async loseKeeper() {
-      // Before the kill: a client brings the next keeper at once.
+      // Before the kill, because a client starts the next keeper at once.
       rmSync(join(folder.path, "processes"), { recursive: true });
       await keeper.end("SIGKILL");
     },
     async close() {
-      // A keeper ends only what it knows of; one that was killed has left something to the next.
+      // A keeper ends only its own processes; a killed one leaves its processes to the next.
       const left = await store.processes.listProcesses({ asker: { everyone: true }, foreground: true });
       await Promise.all(left.map(({ id }) => processes.kill(id)));
       await keeper.end("SIGTERM");
@@ -134,7 +134,7 @@ interface Keeper {
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** In this process, with a store of its own. */
+/** Starts a keeper in this process, with a separate store. */
 async function keeperHere(file: string, socket: string): Promise<Keeper> {
   const store = await sqliteStore({ file, mode: "in-process" });
   const ending = new AbortController();
@@ -168,7 +168,7 @@ function keeperApart(home: string): Keeper {
   };
 }
 
-/** Whether it runs. One that nobody has asked yet how it ended does not. */
+/** Whether the process runs. A zombie does not. */
 export function isAlive(pid: number): boolean {
   const born = readStartTime(pid);
   return born !== undefined && isThere({ pid, startTime: born });

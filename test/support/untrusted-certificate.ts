@@ -1,4 +1,4 @@
-/** A certificate that nobody has signed, and its key: for tests of what is told of one that is not trusted. */
+/** A self-signed certificate and its key, for tests of untrusted servers. */
 export const UNTRUSTED_CERTIFICATE: string = `-----BEGIN CERTIFICATE-----
 MIIBfzCCASWgAwIBAgIUe13r/4wlAZivnkvF3UhJhDYjCd4wCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTExNzIyMDcxOVoYDzIxMjYxMDI0

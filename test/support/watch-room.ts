@@ -16,21 +16,21 @@ import { activeTurns } from "../../src/turns/active-turns.ts";
 import { listeners } from "./listeners.ts";
 import type { Home } from "./test-home.ts";
 
-/** A message as it stands in the chat. */
+/** A message in the chat. */
 export interface Shown {
   readonly target: Source;
   readonly quiet: boolean;
-  /** What it has said, one after the other. */
+  /** Its texts, in order of the edits. */
   readonly words: string[];
 }
 
-/** A messenger that is nothing but memory, in which messages may be edited. */
+/** An in-memory messenger with editable messages. */
 export interface Messenger {
   readonly platform: Platform;
   readonly shown: readonly Shown[];
-  /** What the next edits come to, instead of being done. */
+  /** Sets the outcomes of the next edits, which then have no effect. */
   answer(...next: readonly (SendOutcome | { readonly state: "gone" })[]): void;
-  /** How each message stands, once there are as many. */
+  /** The current text of each message, as soon as there are `count`. */
   texts(count: number): Promise<readonly string[]>;
 }
 
@@ -68,10 +68,10 @@ export function messenger({ edits = true }: { readonly edits?: boolean } = {}): 
 
 export interface Watcher {
   readonly flow: Flow;
-  /** Looks, and resolves when what it had to say has been sent. */
+  /** Checks the processes, and resolves when all reports are sent. */
   look(): Promise<void>;
   readonly watch: ProcessWatch;
-  /** Takes up what a gateway that fell has left. */
+  /** Recovers the deliveries of a crashed gateway. */
   recover(): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export interface WatcherOptions {
   readonly settings?: Partial<GatewaySettings>;
 }
 
-/** The part of a gateway that tells chats of programs, in the test's hand. */
+/** The part of a gateway that reports about processes, controlled by the test. */
 export async function watcher(
   home: Home,
   { platform }: Messenger,

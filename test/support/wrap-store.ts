@@ -8,7 +8,7 @@ export interface StoreCall {
   run(): Promise<unknown>;
 }
 
-/** The same store; every call of its operations goes through `wrap`. */
+/** A store whose calls all go through `wrap`. */
 export function wrapStore(store: Store, wrap: (call: StoreCall) => unknown): Store {
   const facets = Object.entries(store).map(([facet, value]: [string, unknown]) =>
     typeof value === "function" ? [facet, value] : [facet, wrapFacet(value as object, wrap)],

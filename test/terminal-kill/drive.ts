@@ -145,7 +145,7 @@ function lastOf(seat: string, names: readonly string[]): number {
   return Math.max(0, ...own.map((name) => Number(name.split(" ")[1])));
 }
 
-const TAKEN_UP = "An earlier start had left this to be answered: answer to ";
+const TAKEN_UP = "Answer to a message from an earlier run: answer to ";
 
 /** What was said on stderr and should not have been. */
 function complaints(err: string): string[] {

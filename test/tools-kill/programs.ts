@@ -69,7 +69,7 @@ function checkTold(
   const ends = shown.filter(({ text }) => new RegExp(`^\`[^\`]*\` \\(${id}\\) (was )?ended`).test(text));
   for (const one of ends)
     if (one.chat !== chat) findings.crossed.push(`the end of ${id} stands in ${one.chat}`);
-  // What was never begun is told with the turn that it belonged to.
+  // What never started is told with the turn that it belonged to.
   const due = background && watch.mode !== "off" && !isNever ? 1 : 0;
   if (ends.length > due) findings.doubled.push(`${chat}: the end of ${id} was told ${ends.length} times`);
   if (ends.length < due) findings.lost.push(`${chat}: the end of ${id} was not told`);

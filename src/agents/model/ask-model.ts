@@ -20,35 +20,35 @@ export interface ModelRequest {
   readonly turn: AgentTurn;
   readonly messages: readonly ModelMessage[];
   readonly retries: number;
-  /** Whether the model is told of the turn's tools. */
+  /** Whether the request offers the turn's tools. */
   readonly offersTools: boolean;
-  /** Tells the response from the others of the session. */
+  /** Identifies the response within the session. */
   readonly response: string;
-  /** The id under which a call is stored, from the provider's. */
-  toUniqueId(given: string): string;
+  /** The id under which a call is stored, from the provider's id. */
+  toUniqueId(callId: string): string;
 }
 
-/** The response of a model that was asked once. */
+/** The response of a model to one request. */
 export interface RoundResult {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly ModelCall[];
   readonly from: ModelResponse;
-  /** The order of it all, with the data that the provider wants back. */
+  /** All parts in their order, with the data that the provider requires back. */
   readonly parts: readonly ResponsePart[];
 }
 
 export interface ModelCall {
-  /** As it is stored. */
+  /** The stored id. */
   readonly id: string;
   readonly name: string;
   readonly args: unknown;
-  readonly wrong?: string;
+  readonly invalidReason?: string;
 }
 
 /**
- * Asks the model once. Nothing when it failed or was stopped: then there is no more to do. `no_tools`, and nothing was said,
- * when it cannot be offered any; `no_reasoning` when it refuses reasoning of its earlier responses.
+ * Sends one request to the model. `undefined` if it failed or was stopped: then the answer ends. `no_tools`, without any
+ * text, if the model accepts no tools; `no_reasoning` if it refuses the reasoning of its earlier responses.
  */
 export async function* askModel(
   { choice, turn, messages, retries, offersTools, response, toUniqueId }: ModelRequest,
@@ -56,7 +56,7 @@ export async function* askModel(
 ): AsyncGenerator<AgentEvent, RoundResult | "no_tools" | "no_reasoning" | undefined> {
   const { provider } = choice;
   const { streamText } = await loadOptional("ai", "A model", () => import("ai"));
-  // A provider that cannot think shorter is none of the person's business, and the client would tell them on the screen.
+  // The client would print warnings on the screen, for example about a reasoning effort that a provider does not have.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const result = streamText({
     model: await boundRetries(await loadLanguageModel(choice)),
@@ -71,34 +71,34 @@ export async function* askModel(
     ...(turn.reasoning !== undefined && { reasoning: turn.reasoning }),
     abortSignal: signal,
     maxRetries: retries,
-    onError: () => {}, // it comes as a part of the stream; the default writes it to the console
+    onError: () => {}, // the stream contains the error; the default writes it to the console
   });
   const from: ModelResponse = { provider, model: choice.model, response };
   const recorder = createResponseRecorder();
-  const stored = (part: ResponsePart): AgentEvent => ({ type: "model_part", from, part });
+  const toEvent = (part: ResponsePart): AgentEvent => ({ type: "model_part", from, part });
   const calls: ModelCall[] = [];
-  let [said, thought] = ["", ""];
+  let [text, reasoning] = ["", ""];
   let isFailed = false;
   for await (const part of result.stream) {
     if (signal.aborted) return undefined;
     if (part.type === "text-delta" && part.text !== "") {
-      said += part.text;
+      text += part.text;
       yield { type: "text", text: part.text };
     } else if (part.type === "reasoning-delta" && part.text !== "") {
-      thought += part.text;
+      reasoning += part.text;
       yield { type: "thought", text: part.text };
     }
-    for (const due of recorder.record(part)) yield stored(due);
+    for (const due of recorder.record(part)) yield toEvent(due);
     if (part.type === "tool-call" && part.providerExecuted !== true) {
       const call = toModelCall(part, turn, toUniqueId);
       calls.push(call);
-      for (const due of recorder.recordCall(call.id, part.providerMetadata)) yield stored(due);
+      for (const due of recorder.recordCall(call.id, part.providerMetadata)) yield toEvent(due);
     } else if (part.type === "finish-step") {
-      // Nothing was counted of what broke off: it must not pass for an empty prompt.
+      // A broken request has no token counts: it must not count as an empty prompt.
       if (!isUncounted(part)) yield { type: "usage", usage: toUsageDelta(part.usage, choice) };
       const reason = isFailed
         ? undefined
-        : formatIncomplete(part, { hasText: said.trim() !== "", hasCalls: calls.length > 0 }, choice);
+        : formatIncomplete(part, { hasText: text.trim() !== "", hasCalls: calls.length > 0 }, choice);
       if (reason !== undefined) {
         isFailed = true;
         yield { type: "failed", reason };
@@ -111,8 +111,8 @@ export async function* askModel(
     }
   }
   if (signal.aborted || isFailed) return undefined;
-  if (calls.length > 1) for (const due of recorder.flush()) yield stored(due);
-  return { text: said, reasoning: thought, calls, from, parts: recorder.parts };
+  if (calls.length > 1) for (const due of recorder.flush()) yield toEvent(due);
+  return { text, reasoning, calls, from, parts: recorder.parts };
 }
 
 function hasReasoning(messages: readonly ModelMessage[]): boolean {
@@ -127,8 +127,8 @@ export function toFailedEvent(error: unknown, choice: ModelChoice): AgentEvent {
 }
 
 /**
- * Tools that the client only tells the model about: acting is ours, after the call was stored. Always in the same order, so
- * that the provider's cache applies.
+ * Tool definitions without `execute`: Postrider runs the tools itself, after it has stored the call. Always in the same
+ * order, so that the provider's cache applies.
  */
 async function buildToolSet(tools: readonly Tool[], provider: ProviderName): Promise<ToolSet> {
   const { jsonSchema, tool } = await import("ai");
@@ -156,25 +156,25 @@ interface CallPart {
 function toModelCall(
   { toolCallId, toolName, input, invalid, error }: CallPart,
   { tools = [] }: AgentTurn,
-  unique: (given: string) => string,
+  toUniqueId: (callId: string) => string,
 ): ModelCall {
   const isKnown = tools.some(({ name }) => name === toolName);
   return {
-    id: unique(toolCallId),
+    id: toUniqueId(toolCallId),
     name: toolName,
     args: input,
-    ...(invalid === true && isKnown && { wrong: formatMalformedArguments(error) }),
+    ...(invalid === true && isKnown && { invalidReason: formatMalformedArguments(error) }),
   };
 }
 
-const LONGEST_DETAIL = 200;
+const MAX_DETAIL = 200;
 
-/** For the model: what the parser says of its arguments, and how to do better. */
+/** The error of the JSON parser and advice, for the model. */
 function formatMalformedArguments(error: unknown): string {
   let cause: unknown = error;
   for (let depth = 0; depth < 5 && cause instanceof Error && !(cause instanceof SyntaxError); depth += 1)
     cause = cause.cause;
-  const detail = cause instanceof SyntaxError ? `: ${cause.message.slice(0, LONGEST_DETAIL)}` : "";
+  const detail = cause instanceof SyntaxError ? `: ${cause.message.slice(0, MAX_DETAIL)}` : "";
   return `The arguments are not valid JSON${detail}. Call the tool again with one JSON object.`;
 }
 

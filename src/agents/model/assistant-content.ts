@@ -20,28 +20,28 @@ export interface ResponseForm {
   readonly returnsReasoning: boolean;
 }
 
-/** A response as an assistant message of the request: its parts in their order, and in words what is not native. */
+/** A response as an assistant message of the request: its parts in their order, and calls that are not native as text. */
 export function buildAssistantContent(response: HistoryResponse, form: ResponseForm): AssistantPart[] {
   const { calls, results, cut } = response;
-  const told = calls.filter((call) => !form.isNative(call));
+  const records = calls.filter((call) => !form.isNative(call));
   // A provider may refuse reasoning whose call does not follow it.
-  const pieces = buildParts(response, {
+  const parts = buildParts(response, {
     ...form,
-    returnsReasoning: form.returnsReasoning && told.length === 0,
+    returnsReasoning: form.returnsReasoning && records.length === 0,
   });
-  const words = told.map((call) => formatCallRecord(call, results.get(call.id)));
-  return appendText(pieces, [...words, ...(cut === undefined ? [] : [cut])].join("\n"));
+  const texts = records.map((call) => formatCallRecord(call, results.get(call.id)));
+  return appendText(parts, [...texts, ...(cut === undefined ? [] : [cut])].join("\n"));
 }
 
 function buildParts(response: HistoryResponse, form: ResponseForm): AssistantPart[] {
   const { text, reasoning, stored } = response;
   const calls = new Map(response.calls.filter((call) => form.isNative(call)).map((call) => [call.id, call]));
   const hasCalls = calls.size > 0;
-  const pieces: AssistantPart[] = [];
+  const parts: AssistantPart[] = [];
   const addText = (part: string, data?: ProviderData): void => {
-    // A provider may refuse a text of spaces only, though its own model wrote it.
+    // A provider may refuse a text that contains only spaces, even one of its own model.
     if (part.trim() !== "")
-      pieces.push({ type: "text", text: part, ...buildProviderOptions(form.provider, data) });
+      parts.push({ type: "text", text: part, ...buildProviderOptions(form.provider, data) });
   };
   const addCall = (call: ToolCall, data?: ProviderData): void => {
     calls.delete(call.id);
@@ -52,7 +52,7 @@ function buildParts(response: HistoryResponse, form: ResponseForm): AssistantPar
       toolName: call.name,
       input,
     };
-    pieces.push({ ...base, ...buildProviderOptions(form.provider, data) });
+    parts.push({ ...base, ...buildProviderOptions(form.provider, data) });
   };
   let [textAt, reasoningAt] = [0, 0];
   for (const part of form.returnsReasoning && hasMatchingParts(response) ? (stored?.parts ?? []) : []) {
@@ -66,19 +66,19 @@ function buildParts(response: HistoryResponse, form: ResponseForm): AssistantPar
       const words = reasoning.slice(reasoningAt, reasoningAt + part.length);
       reasoningAt += part.length;
       if (isReturned(part, words, form.provider, hasCalls))
-        pieces.push({ type: "reasoning", text: words, ...buildProviderOptions(form.provider, part.data) });
+        parts.push({ type: "reasoning", text: words, ...buildProviderOptions(form.provider, part.data) });
     }
   }
   const rest = text.slice(textAt);
-  // A text behind calls would part them from their results.
-  const firstCall = pieces.findIndex(({ type }) => type === "tool-call");
+  // A text after calls would separate them from their results.
+  const firstCall = parts.findIndex(({ type }) => type === "tool-call");
   if (rest.trim() !== "")
-    pieces.splice(firstCall === -1 ? pieces.length : firstCall, 0, { type: "text", text: rest });
+    parts.splice(firstCall === -1 ? parts.length : firstCall, 0, { type: "text", text: rest });
   for (const call of [...calls.values()]) addCall(call);
-  return pieces;
+  return parts;
 }
 
-/** Whether the message still holds the words that the parts speak of: a signed thought must go back whole. */
+/** Whether the message still contains the text of its parts: a signed thought must be sent back whole. */
 function hasMatchingParts({ text, reasoning, stored }: HistoryResponse): boolean {
   const total = (type: "text" | "reasoning"): number =>
     (stored?.parts ?? []).reduce((sum, part) => sum + (part.type === type ? part.length : 0), 0);
@@ -86,8 +86,8 @@ function hasMatchingParts({ text, reasoning, stored }: HistoryResponse): boolean
 }
 
 /**
- * Anthropic and OpenAI take reasoning only with what they signed or encrypted. Google signs the calls instead. Other servers get the words back with the
- * calls that followed from them: some need them there, and some refuse them anywhere else.
+ * Anthropic and OpenAI accept reasoning only with their signature or encryption. Google signs the calls instead. Other
+ * servers get the text back with the calls that followed from it: some need it there, and some refuse it anywhere else.
  */
 function isReturned(
   { data }: ResponsePart,
@@ -104,24 +104,24 @@ function isReturned(
 
 function buildProviderOptions(provider: ProviderName, data: ProviderData | undefined) {
   if (data === undefined) return {};
-  // The client of compatible servers reads a thought signature under this name, whatever the server is called.
+  // The client of compatible servers reads a thought signature under this name, for any server.
   const name = provider === "anthropic" || provider === "openai" ? provider : "google";
   return { providerOptions: { [name]: { ...data } } };
 }
 
-/** Providers want an object, also of a call whose arguments were not valid JSON. */
-function toObject(given: unknown): unknown {
-  if (given === undefined) return {};
-  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-  return isObject ? given : { invalid_arguments: given };
+/** Providers require an object, also for a call whose arguments were not valid JSON. */
+function toObject(value: unknown): unknown {
+  if (value === undefined) return {};
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? value : { invalid_arguments: value };
 }
 
-/** Before the calls, which must stand last. */
-function appendText(pieces: AssistantPart[], words: string): AssistantPart[] {
-  if (words === "") return pieces;
-  const firstCall = pieces.findIndex(({ type }) => type === "tool-call");
-  const end = firstCall === -1 ? pieces.length : firstCall;
-  const before = pieces[end - 1];
-  if (before?.type !== "text") return pieces.toSpliced(end, 0, { type: "text", text: words });
-  return pieces.with(end - 1, { ...before, text: `${before.text}\n${words}` });
+/** Adds a text before the calls, which must come last. */
+function appendText(parts: AssistantPart[], words: string): AssistantPart[] {
+  if (words === "") return parts;
+  const firstCall = parts.findIndex(({ type }) => type === "tool-call");
+  const end = firstCall === -1 ? parts.length : firstCall;
+  const before = parts[end - 1];
+  if (before?.type !== "text") return parts.toSpliced(end, 0, { type: "text", text: words });
+  return parts.with(end - 1, { ...before, text: `${before.text}\n${words}` });
 }

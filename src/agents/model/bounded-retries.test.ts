@@ -62,13 +62,13 @@ async function refuseOnce({ status = 429, headers = {}, message = "slow down" }:
   };
 }
 
-describe("a request that the provider could not take", () => {
+describe("a request that the provider rejects temporarily", () => {
   it.each<[string, Refusal]>([
     ["in a header", { headers: { "retry-after-ms": "30" } }],
     ["in a header, as a date that has passed", { headers: { "retry-after": new Date(0).toUTCString() } }],
     ["in its message", { message: "Rate limit reached. Please try again in 30ms." }],
     ["for an overload too", { status: 529, headers: { "retry-after": "0" } }],
-  ])("is made again after the time that the provider names, if it is short: %s", async (_, refusal) => {
+  ])("is retried after the time that the provider names, if it is short: %s", async (_, refusal) => {
     const { requests, first, waitedMs } = await refuseOnce(refusal);
     expect({ requests, first }).toEqual({ requests: 2, first: { type: "text", text: "At last." } });
     expect(waitedMs).toBeLessThan(2000); // the wait when the provider names no time
@@ -101,19 +101,19 @@ describe("a request that the provider could not take", () => {
       { status: 503, headers: { "retry-after": "120" } },
       "The model server at HOST is not available at the moment (503). Try again in 2 min.",
     ],
-  ])("is told at once with its time, if it is long: %s", async (_, refusal, words) => {
+  ])("fails at once with the time, if it is long: %s", async (_, refusal, words) => {
     expect(await refuseOnce(refusal)).toMatchObject({ requests: 1, first: words });
   });
 
   it.each<[string, Refusal]>([
     ["no credit", { message: "insufficient_quota" }],
     ["too long, in a 500", { status: 500, message: "the request exceeds the available context size" }],
-  ])("is not made again when that cannot help: %s", async (_, refusal) => {
+  ])("is not retried if a retry cannot help: %s", async (_, refusal) => {
     expect(await refuseOnce(refusal)).toMatchObject({ requests: 1, first: expect.any(String) });
   });
 });
 
-describe("a provider that goes silent", () => {
+describe("a provider that stops sending", () => {
   const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
   interface Dispatcher {
     readonly constructor: new (options: {
@@ -139,7 +139,7 @@ describe("a provider that goes silent", () => {
   const words = (host: string, code: string): string =>
     `The model server at ${host} sent nothing for several minutes, so the request was given up (${code}). Try again later.`;
 
-  it("before it answers is given up, and is not asked again", async () => {
+  it("fails before its answer, without a retry", async () => {
     await hurry();
     let requests = 0;
     const host = await serve(() => {
@@ -149,7 +149,7 @@ describe("a provider that goes silent", () => {
     expect(requests).toBe(1);
   });
 
-  it("in the middle of an answer is given up, and what it said stays", async () => {
+  it("fails in the middle of its answer, and the text stays", async () => {
     await hurry();
     const host = await serve((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });

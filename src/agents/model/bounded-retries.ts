@@ -3,8 +3,8 @@ import { hasNoCredit, isTooLong } from "./failure.ts";
 import { isLastingNetworkFailure } from "./network-failure.ts";
 import { isPageType, readProviderError } from "./provider-error.ts";
 
-/** A longer wait is not made: the person is told how long it takes instead. */
-const LONGEST_WAIT_MS = 10_000;
+/** A longer wait is not made: the failure tells the person the time instead. */
+const MAX_WAIT_MS = 10_000;
 
 type Model = Exclude<LanguageModel, string>;
 
@@ -36,7 +36,7 @@ function boundErrorFields(error: APICallError): ConstructorParameters<typeof API
   const { message, url, requestBodyValues, statusCode, responseBody, cause, data } = error;
   const read = readProviderError(error);
   const { waitMs, code } = read;
-  const isLong = waitMs !== undefined && waitMs > LONGEST_WAIT_MS;
+  const isLong = waitMs !== undefined && waitMs > MAX_WAIT_MS;
   const isRetryable = !(isLong || hasNoCredit(read) || isTooLong(error) || isLastingNetworkFailure(code));
   return {
     message,

@@ -37,14 +37,14 @@ const turn = (more: Partial<AgentTurn> = {}): AgentTurn => ({
   ...more,
 });
 
-async function ask(choice: ModelChoice, asked: AgentTurn): Promise<void> {
-  for await (const event of model(choice, { retries: 0 }).run(asked, never))
+async function ask(choice: ModelChoice, agentTurn: AgentTurn): Promise<void> {
+  for await (const event of model(choice, { retries: 0 }).run(agentTurn, never))
     if (event.type === "failed") throw new Error(event.reason);
 }
 
-async function askAnthropic(asked: AgentTurn) {
+async function askAnthropic(agentTurn: AgentTurn) {
   const { url, bodies } = await providerServer(anthropicAnswer(textBlock("ok")));
-  await ask({ provider: "anthropic", model: "claude-sonnet-4-5", apiKey: "k", baseUrl: url }, asked);
+  await ask({ provider: "anthropic", model: "claude-sonnet-4-5", apiKey: "k", baseUrl: url }, agentTurn);
   return bodies[0] ?? {};
 }
 
@@ -74,9 +74,9 @@ describe("a request to Anthropic", () => {
     ]);
   });
 
-  it("has the same bytes of tools and stable text, in whatever order the tools come", async () => {
-    const beginning = async (asked: AgentTurn) => {
-      const { tools, system } = await askAnthropic(asked);
+  it("has the same bytes of tools and stable text for any order of the tools", async () => {
+    const beginning = async (agentTurn: AgentTurn) => {
+      const { tools, system } = await askAnthropic(agentTurn);
       return JSON.stringify([tools, (system as readonly unknown[])[0]]);
     };
     const first = await beginning(turn());
@@ -90,8 +90,8 @@ describe("a request to Anthropic", () => {
   });
 });
 
-describe("a request to a server that is not known", () => {
-  it("has one system message and no field that only some servers know", async () => {
+describe("a request to an unknown server", () => {
+  it("has one system message and no field that only some servers accept", async () => {
     for (const provider of ["compatible", "openrouter"] as const) {
       const { url, requests } = await modelServer({ say: ["ok"] });
       await ask({ provider, model: "tiny", baseUrl: url }, turn());

@@ -13,7 +13,7 @@ export function buildToolMark(provider: ProviderName): Marked {
   return provider === "anthropic" ? { providerOptions: MARK } : {};
 }
 
-/** The system text: first what stays, then what changes between turns. */
+/** The system text: first the stable part, then the part that changes between turns. */
 export function buildSystemText(
   stable: string,
   changing: string | undefined,
@@ -28,8 +28,8 @@ export function buildSystemText(
 }
 
 /**
- * Marks the ends of the last two turns of the person or the tools: the last is read again in the next request, and the one
- * before was written by the request before.
+ * Marks the ends of the last two turns of the person or the tools: the next request reads the cache of the last one, and
+ * the previous request wrote the one before.
  */
 export function markMessages(messages: readonly ModelMessage[], provider: ProviderName): ModelMessage[] {
   if (provider !== "anthropic") return [...messages];

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import type { Message } from "../../core/message.ts";
 import type { ProviderName } from "./provider.ts";
 
-/** Gives each call a name that no other in the session has: some providers count from the beginning in each answer. */
-export function createCallIds(history: readonly Message[]): (given: string) => string {
+/** Gives each call an id that is unique in the session: some providers start their count again in each answer. */
+export function createCallIds(history: readonly Message[]): (callId: string) => string {
   const taken = new Set(history.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
-  return (given) => makeUnique(taken, given || "call");
+  return (callId) => makeUnique(taken, callId || "call");
 }
 
 /** The providers that refuse a request whose call ids have other characters or are longer. */
@@ -13,8 +13,8 @@ const STRICT: ReadonlySet<ProviderName> = new Set<ProviderName>(["anthropic", "o
 const ACCEPTED = /^[A-Za-z0-9_-]{1,60}$/;
 
 /**
- * Maps stored call ids to ids that the provider accepts: another provider may have given them, and an imported session may
- * hold one twice. The same history always gives the same ids, so that prefixes of requests stay equal.
+ * Maps stored call ids to ids that the provider accepts: they may come from another provider, and an imported session may
+ * contain one twice. The same history always gives the same ids, so that prefixes of requests stay equal.
  */
 export function createRequestIds(provider: ProviderName): (stored: string) => string {
   const taken = new Set<string>();

@@ -13,7 +13,7 @@ const own: ModelChoice = {
   window: 9000,
 };
 
-async function said(
+async function runModel(
   name: string,
   choice: ModelChoice,
   other?: (provider: ProviderName) => ModelChoice | undefined,
@@ -31,15 +31,15 @@ async function said(
 
 describe("a model that a chat chooses", () => {
   it.each(["openrouter:openai/gpt-9", "OpenRouter:openai/gpt-9"])(
-    "is another provider's when it is named: %s",
+    "belongs to another provider if the name says so: %s",
     async (name) => {
       const { url, requests } = await modelServer({ say: ["ok"] });
-      const asked: string[] = [];
-      const found = await said(name, own, (provider) => {
-        asked.push(provider);
+      const requested: string[] = [];
+      const found = await runModel(name, own, (provider) => {
+        requested.push(provider);
         return { provider, model: "auto", apiKey: "router-secret", baseUrl: url };
       });
-      expect(asked).toEqual(["openrouter"]);
+      expect(requested).toEqual(["openrouter"]);
       expect(found[0]).toEqual({ type: "text", text: "ok" });
       expect(found.at(-1)).toMatchObject({ usage: { provider: "openrouter", model: "openai/gpt-9" } });
       expect(requests[0]?.body.model).toBe("openai/gpt-9");
@@ -48,10 +48,11 @@ describe("a model that a chat chooses", () => {
     },
   );
 
-  it("is our own provider's when that one is named, or nobody", async () => {
+  it("belongs to the configured provider by default and by name", async () => {
     const { url, requests } = await modelServer({ say: ["ok"] });
     const ours: ModelChoice = { provider: "compatible", model: "tiny", baseUrl: url };
-    for (const name of ["compatible:llama3:8b", "llama3:8b", "some:thing", "openai"]) await said(name, ours);
+    for (const name of ["compatible:llama3:8b", "llama3:8b", "some:thing", "openai"])
+      await runModel(name, ours);
     expect(requests.map(({ body }) => body.model)).toEqual([
       "llama3:8b",
       "llama3:8b",
@@ -60,9 +61,9 @@ describe("a model that a chat chooses", () => {
     ]);
   });
 
-  it("is the configured one even if its name looks like another's", async () => {
+  it("is the configured one even if its name looks like that of another provider", async () => {
     const { url, requests } = await modelServer({ say: ["ok"] });
-    await said("openai:mine", { provider: "compatible", model: "openai:mine", baseUrl: url });
+    await runModel("openai:mine", { provider: "compatible", model: "openai:mine", baseUrl: url });
     expect(requests[0]?.body.model).toBe("openai:mine");
   });
 
@@ -71,15 +72,15 @@ describe("a model that a chat chooses", () => {
     ["openrouter:x", "OPENROUTER_API_KEY"],
     ["google:x", "GEMINI_API_KEY"],
     ["compatible:x", "POSTRIDER_BASE_URL"],
-  ])("without a key is refused in words that name the variable: %s", async (name, variable) => {
+  ])("is refused without a key, with the name of the variable: %s", async (name, variable) => {
     for (const other of [undefined, () => undefined]) {
-      expect(await said(name, own, other)).toEqual([
+      expect(await runModel(name, own, other)).toEqual([
         { type: "failed", reason: expect.stringMatching(new RegExp(`set ${variable} and start again`)) },
       ]);
     }
   });
 
-  it("reads as much as that one does", () => {
+  it("has its own context window", () => {
     const other = (provider: ProviderName): ModelChoice => ({ provider, model: "big", window: 7777 });
     const { getContextWindow, contextWindow } = model(own, { other });
     expect(contextWindow).toBe(9000);
@@ -89,7 +90,7 @@ describe("a model that a chat chooses", () => {
   });
 });
 
-describe("the models that there are", () => {
+describe("the list of models", () => {
   const at = (baseUrl: string, more: Partial<ModelChoice> = {}): ModelChoice => ({
     provider: "compatible",
     model: "tiny",
@@ -97,7 +98,7 @@ describe("the models that there are", () => {
     ...more,
   });
 
-  it("are those that the provider lists, asked for once, with its key", async () => {
+  it("comes from the provider, in one request with its key", async () => {
     const server = await modelServer();
     server.models = { data: [{ id: "a" }, { id: "b" }, { id: "a" }, {}, null, { id: 7 }] };
     const agent = model(at(server.url, { apiKey: "k" }));
@@ -111,7 +112,7 @@ describe("the models that there are", () => {
     expect(server.listed[0]?.authorization).toBe("Bearer k");
   });
 
-  it("are asked for as Anthropic wants it", async () => {
+  it("is requested in Anthropic's format", async () => {
     const server = await modelServer();
     server.models = { data: [{ type: "model", id: "claude-x" }] };
     expect(await model(at(server.url, { provider: "anthropic", apiKey: "k" })).models?.(never)).toEqual([
@@ -121,7 +122,7 @@ describe("the models that there are", () => {
     expect(server.listed[0]?.authorization).toBeUndefined();
   });
 
-  it("are asked for as Google wants it, and are those that answer in a chat", async () => {
+  it("is requested in Google's format, and contains the models that can chat", async () => {
     const server = await modelServer();
     server.models = {
       models: [
@@ -138,7 +139,7 @@ describe("the models that there are", () => {
     expect(server.listed[0]?.authorization).toBeUndefined();
   });
 
-  it("are 200 at most, and of OpenAI's those that answer in a chat", async () => {
+  it("contains at most 200 names, and of OpenAI's models those that can chat", async () => {
     const server = await modelServer();
     const many = Array.from({ length: 300 }, (_, n) => ({ id: `m${n}` }));
     server.models = { data: [{ id: "text-embedding-3" }, { id: "whisper-1" }, ...many] };
@@ -146,13 +147,16 @@ describe("the models that there are", () => {
     expect([names?.length, names?.[0]]).toEqual([200, "m0"]);
   });
 
-  it.each([[{ error: "no" }], [[]], [null], ["text"]])("are none when the list is none: %j", async (list) => {
-    const server = await modelServer();
-    server.models = list;
-    expect(await model(at(server.url)).models?.(never)).toEqual([]);
-  });
+  it.each([[{ error: "no" }], [[]], [null], ["text"]])(
+    "is empty if the response is not a list: %j",
+    async (list) => {
+      const server = await modelServer();
+      server.models = list;
+      expect(await model(at(server.url)).models?.(never)).toEqual([]);
+    },
+  );
 
-  it("are none when nobody is there, nobody answers in time, or nobody waits", async () => {
+  it("is empty after a refused connection, a time-out or an abort", async () => {
     expect(await model(at("http://127.0.0.1:1/v1")).models?.(never)).toEqual([]);
     const { url } = await modelServer();
     expect(await model(at(url)).models?.(AbortSignal.abort())).toEqual([]);

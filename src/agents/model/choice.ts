@@ -4,8 +4,8 @@ import { findModelWindow } from "./window.ts";
 type ProviderLookup = ((provider: ProviderName) => ModelChoice | undefined) | undefined;
 
 /**
- * Which model a chat means: a name alone is one of our own provider's, `provider:model` is that provider's. Models whose
- * own names have a colon, as in `llama3:8b`, are not taken for it. The provider's name if it cannot be asked.
+ * The model that a chat has chosen: a name alone belongs to the configured provider, `provider:model` to that provider. A
+ * colon within a name, as in `llama3:8b`, is part of the name. Returns the provider's name if it has no key.
  */
 export function resolveModelChoice(
   name: string | undefined,
@@ -20,14 +20,14 @@ export function resolveModelChoice(
   return choice === undefined ? provider : replaceModel(choice, model);
 }
 
-/** How much the model that a chat means reads at once. */
+/** The context window of the model that a chat has chosen. */
 export function resolveModelWindow(name: string, own: ModelChoice, other: ProviderLookup): number {
   const choice = resolveModelChoice(name, own, other);
   if (typeof choice === "string") return findModelWindow(parseProvider(name)?.model ?? name);
   return choice.window ?? findModelWindow(choice.model);
 }
 
-/** Why a provider cannot be asked, and what to do. */
+/** Why a provider cannot be used, and what to do. */
 export function formatMissingKey(provider: ProviderName): string {
   return provider === "compatible"
     ? "There is no address of a model of your own: set POSTRIDER_BASE_URL and start again, or choose another with /model."
@@ -42,7 +42,7 @@ function parseProvider(
   return provider === undefined ? undefined : { provider, model };
 }
 
-/** What was said about how much a model reads holds for that one only. */
+/** A configured window applies to its own model only. */
 function replaceModel(choice: ModelChoice, model: string): ModelChoice {
   if (choice.model === model) return choice;
   const { window: _, ...rest } = choice;

@@ -46,7 +46,7 @@ async function ask(
   return found;
 }
 
-describe("a provider that cannot answer", () => {
+describe("a provider that fails", () => {
   it.each(PROVIDER_FAILURES.map((failure) => [failure.provider, failure.title, failure] as const))(
     "%s: %s",
     async (provider, _, { status, headers, body, words, tooLong, model: name = "m" }) => {
@@ -60,7 +60,7 @@ describe("a provider that cannot answer", () => {
     },
   );
 
-  it("is named without a host where nobody has set its address", async () => {
+  it("is named without a host if its URL is not configured", async () => {
     const { formatModelFailure: failureWords } = await import("./failure.ts");
     const own = { provider: "openai", model: "m", apiKey: SECRET } as const;
     const words = [{ statusCode: 529 }, { statusCode: 404 }, { statusCode: 402 }].map((e) =>
@@ -87,13 +87,13 @@ describe("a provider that cannot answer", () => {
     expect(reason.length).toBeLessThan(300);
   });
 
-  it("does not give away the user and the path of its address", async () => {
+  it("is named without the user and the path of its URL", async () => {
     const host = await serve((_, response) => response.writeHead(404).end("{}"));
     const [failed] = await ask(host, { baseUrl: `http://${host}/path-with-token/v1` });
     expect(JSON.stringify(failed)).not.toContain("path-with-token");
   });
 
-  it("cannot be asked without a key that it always needs", async () => {
+  it("cannot be used without a key that it always needs", async () => {
     vi.stubEnv("OPENAI_API_KEY", undefined);
     onTestFinished(() => void vi.unstubAllEnvs());
     const agent = model({ provider: "openai", model: "gpt-x" }, { retries: 0 });
@@ -108,7 +108,7 @@ describe("a provider that cannot answer", () => {
     ]);
   });
 
-  it("asks for a key where there is none", async () => {
+  it("is reported as asking for a key if none is configured", async () => {
     const host = await serve((_, response) => response.writeHead(401).end("{}"));
     const agent = model(
       { provider: "compatible", model: "tiny", baseUrl: `http://${host}/v1` },
@@ -134,7 +134,7 @@ describe("a provider that cannot be reached", () => {
     return `127.0.0.1:${port}`;
   }
 
-  it("refuses the connection", async () => {
+  it("is reported after a refused connection", async () => {
     const host = await closedPort();
     expect(await ask(host)).toEqual([
       {
@@ -144,7 +144,7 @@ describe("a provider that cannot be reached", () => {
     ]);
   });
 
-  it("has a host name that does not exist", async () => {
+  it("is reported for a host name that does not exist", async () => {
     expect(await ask("nobody.invalid", { provider: "openai" })).toEqual([
       {
         type: "failed",
@@ -155,7 +155,7 @@ describe("a provider that cannot be reached", () => {
     ]);
   });
 
-  it("does not speak TLS", async () => {
+  it("is reported if it does not support TLS", async () => {
     const host = await serve((_, response) => response.end());
     expect(await ask(host, { baseUrl: `https://${host}/v1` }, 2)).toEqual([
       {
@@ -165,7 +165,7 @@ describe("a provider that cannot be reached", () => {
     ]);
   });
 
-  it("has a certificate that nobody trusts", async () => {
+  it("is reported for an untrusted certificate", async () => {
     const server = createSecureServer({ cert: UNTRUSTED_CERTIFICATE, key: UNTRUSTED_KEY });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

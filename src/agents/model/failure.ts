@@ -22,7 +22,7 @@ const WRONG_REGION =
   /unsupported_country|(country|region|location).{0,40}not supported|location is not supported/;
 const OVERLOADED = /overloaded|over capacity|at capacity/;
 
-/** Why a request failed and what to do, for the person who waits. Holds no key and no page, and is never long. */
+/** Why a request failed and what to do, for the person. Contains no key and no web page, and is never long. */
 export function formatModelFailure(error: unknown, choice: ModelChoice): string {
   if (error instanceof PostriderError) return error.message;
   const read = readProviderError(error);
@@ -49,7 +49,7 @@ function isTooLongError({ status, searchText, isReported }: ProviderError): bool
   return isRejected && TOO_LONG.test(searchText);
 }
 
-/** Whether the account cannot pay: waiting does not help. */
+/** Whether the account has no credit: waiting does not help. */
 export function hasNoCredit({ status, searchText, waitMs }: ProviderError): boolean {
   if (status === 402 || NO_CREDIT.test(searchText)) return true;
   return status === 429 && waitMs === undefined && searchText.includes("billing");
@@ -58,7 +58,7 @@ export function hasNoCredit({ status, searchText, waitMs }: ProviderError): bool
 const NO_TOOLS =
   /(not|n't|cannot) (\w+ ){0,2}(support|use|call)\w* (\w+ ){0,3}(tool|function)|(tool|function)s?( \w+){0,4} (is|are)? ?(not supported|unsupported)|no endpoints found that support tool/;
 
-/** Whether the model would have answered if it had been offered no tools. */
+/** Whether the model may answer the same request without tools. */
 export function isToolRefusal(error: unknown): boolean {
   const { status, searchText } = readProviderError(error);
   return (
@@ -68,7 +68,7 @@ export function isToolRefusal(error: unknown): boolean {
 
 function formatStatus(read: ProviderError, status: number, choice: ModelChoice): string {
   const { searchText, isPage } = read;
-  const who = formatProviderName(choice);
+  const provider = formatProviderName(choice);
   const { model } = choice;
   if (
     status === 401 ||
@@ -76,32 +76,32 @@ function formatStatus(read: ProviderError, status: number, choice: ModelChoice):
   )
     return formatWrongKey(status, choice);
   if ((status === 400 || status === 403) && !isPage && WRONG_REGION.test(searchText))
-    return `${who} does not serve this country or region (${status}). Choose another model with /model.`;
+    return `${provider} does not serve this country or region (${status}). Choose another model with /model.`;
   if (hasNoCredit(read))
-    return `${who} reports that the account has no credit left (${status}). Add credit there, or choose another model with /model.`;
+    return `${provider} reports that the account has no credit left (${status}). Add credit there, or choose another model with /model.`;
   if ((status === 400 || status === 403) && FILTERED.test(searchText)) return formatFiltered(choice);
   if ((status === 400 || status === 404 || status === 422) && !isPage) {
     if (searchText.includes("no endpoints found"))
-      return `${who} finds no provider for the model ${model} (${status}). Choose another with /model, or check the privacy settings there.`;
+      return `${provider} finds no provider for the model ${model} (${status}). Choose another with /model, or check the privacy settings there.`;
     if (searchText.includes("try pulling it"))
-      return `${who} does not have the model ${model} (${status}). Pull it there, or choose another with /model.`;
+      return `${provider} does not have the model ${model} (${status}). Pull it there, or choose another with /model.`;
     if (NO_MODEL.test(searchText) || (status === 404 && searchText.includes("model")))
-      return `${who} does not know the model ${model} (${status}). /model chooses another.`;
+      return `${provider} does not know the model ${model} (${status}). /model chooses another.`;
   }
   if (status === 403) return formatDenied(read, choice);
   if (status === 404 || status === 405 || (status < 500 && isPage))
     return formatWrongAddress(choice, String(status));
-  if (status === 408) return `${who} waited too long for the request (408). Try again.`;
+  if (status === 408) return `${provider} waited too long for the request (408). Try again.`;
   if (status === 429) return formatRateLimit(read, choice);
   if (status === 529 || OVERLOADED.test(searchText))
-    return `${who} is overloaded (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
+    return `${provider} is overloaded (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
   if (status === 503 && searchText.includes("loading model"))
-    return `${who} is still loading the model ${model} (503). ${formatRetryAdvice(read, "a minute")}`;
+    return `${provider} is still loading the model ${model} (503). ${formatRetryAdvice(read, "a minute")}`;
   if (status === 502 || status === 503 || status === 504)
-    return `${who} is not available at the moment (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
+    return `${provider} is not available at the moment (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
   if (status >= 500)
-    return `${who} has an internal error (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
-  return `${who} rejected the request (${status})${quoteMessage(read, choice)}.`;
+    return `${provider} has an internal error (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
+  return `${provider} rejected the request (${status})${quoteMessage(read, choice)}.`;
 }
 
 /** The provider withheld the answer, or the model refused to give one. */
@@ -118,37 +118,37 @@ function formatWrongKey(status: number, choice: ModelChoice): string {
 }
 
 function formatDenied({ searchText, isPage }: ProviderError, choice: ModelChoice): string {
-  const who = formatProviderName(choice);
+  const provider = formatProviderName(choice);
   if (!isPage && MODEL_DENIED.test(searchText))
-    return `${who} does not allow this key to use the model ${choice.model} (403). Choose another with /model, or change the permissions of the key.`;
-  return `${who} denied access (403). Check the permissions of the key, and whether a proxy or firewall blocks the request.`;
+    return `${provider} does not allow this key to use the model ${choice.model} (403). Choose another with /model, or change the permissions of the key.`;
+  return `${provider} denied access (403). Check the permissions of the key, and whether a proxy or firewall blocks the request.`;
 }
 
 function formatRateLimit(read: ProviderError, choice: ModelChoice): string {
-  const who = lowerArticle(formatProviderName(choice));
+  const provider = lowerArticle(formatProviderName(choice));
   if (/request too large/.test(read.searchText))
-    return `This conversation is larger than the rate limit of ${who} allows in a minute (429). /compress shortens it, /model chooses another model.`;
-  return `The rate limit of ${who} is reached (429). ${formatRetryAdvice(read, "a minute")}`;
+    return `This conversation is larger than the rate limit of ${provider} allows in a minute (429). /compress shortens it, /model chooses another model.`;
+  return `The rate limit of ${provider} is reached (429). ${formatRetryAdvice(read, "a minute")}`;
 }
 
 function formatWrongAddress(choice: ModelChoice, status: string): string {
-  const what = `${formatProviderName(choice)} has no model API at this address (${status}).`;
+  const problem = `${formatProviderName(choice)} has no model API at this address (${status}).`;
   return choice.baseUrl === undefined
-    ? `${what} Check whether a proxy answers in its place.`
-    : `${what} Check POSTRIDER_BASE_URL or model.base_url: the address usually ends in /v1.`;
+    ? `${problem} Check whether a proxy answers in its place.`
+    : `${problem} Check POSTRIDER_BASE_URL or model.base_url: the address usually ends in /v1.`;
 }
 
 function formatRetryAdvice({ waitMs }: ProviderError, otherwise: string): string {
   return `Try again in ${waitMs === undefined ? otherwise : formatWait(waitMs)}.`;
 }
 
-/** A name in the middle of a sentence. */
-function lowerArticle(who: string): string {
-  return who.replace(/^The /, "the ");
+/** A provider name in the middle of a sentence. */
+function lowerArticle(name: string): string {
+  return name.replace(/^The /, "the ");
 }
 
-const LONGEST_QUOTE = 200;
-/** Providers repeat a wrong key in parts; nothing that looks like one is shown. */
+const MAX_QUOTE = 200;
+/** Providers repeat parts of a wrong key; text that looks like a key is never shown. */
 const KEY_LIKE = /\b(?:sk|pk|key|gsk|xai|AIza)[-_]?[\w*.-]{8,}|\bBearer\s+\S+/gi;
 
 /** The provider's own message, for errors that have no sentence of their own. */
@@ -159,6 +159,6 @@ function quoteMessage(
   const secrets = [apiKey, URL.parse(baseUrl)?.password ?? ""];
   const line = toOneLine(createSecretMask(secrets)(message).replaceAll(KEY_LIKE, "[secret]"));
   if (line === "" || isPage) return "";
-  const short = line.length > LONGEST_QUOTE ? `${line.slice(0, LONGEST_QUOTE).toWellFormed()}…` : line;
+  const short = line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE).toWellFormed()}…` : line;
   return `: "${short.replaceAll('"', "'")}"`;
 }

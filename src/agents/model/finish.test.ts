@@ -20,9 +20,9 @@ import type { ProviderName } from "./provider.ts";
 
 type Frames = readonly Readonly<Record<string, unknown>>[];
 
-/** What is left of an answer: what was said, why it failed, and whether tokens were counted. */
+/** The text of an answer, its failure, and whether tokens were counted. */
 interface Left {
-  readonly said: string;
+  readonly text: string;
   readonly failed: readonly string[];
   readonly empty: boolean;
 }
@@ -56,7 +56,7 @@ async function answerOf(
   for await (const event of agent.run(turn, new AbortController().signal)) found.push(event);
   const failures = found.filter((event) => event.type === "failed");
   return {
-    said: found.map((event) => (event.type === "text" ? event.text : "")).join(""),
+    text: found.map((event) => (event.type === "text" ? event.text : "")).join(""),
     failed: failures.map(({ reason }) => reason.replaceAll(host, "HOST")),
     empty: failures.some(({ empty }) => empty === true),
   };
@@ -71,7 +71,7 @@ const NAMES = {
 type Spoken = keyof typeof NAMES;
 const SPOKEN: readonly Spoken[] = ["anthropic", "openai", "google", "compatible"];
 
-const TEXT: Readonly<Record<Spoken, (said: string) => Frames>> = {
+const TEXT: Readonly<Record<Spoken, (text: string) => Frames>> = {
   anthropic: anthropicText,
   openai: openaiText,
   google: googleText,
@@ -102,23 +102,23 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
 
   it("is complete when the provider says so", async () => {
     expect(await answerOf(provider, [...say("Good day."), ...WHOLE[provider]])).toEqual({
-      said: "Good day.",
+      text: "Good day.",
       failed: [],
       empty: false,
     });
   });
 
-  it.each(["", " \n"])("fails when it is empty: %j", async (said) => {
-    expect(await answerOf(provider, [...say(said), ...WHOLE[provider]])).toEqual({
-      said,
+  it.each(["", " \n"])("fails when it is empty: %j", async (text) => {
+    expect(await answerOf(provider, [...say(text), ...WHOLE[provider]])).toEqual({
+      text,
       failed: ["tiny gave an empty answer. /retry asks again."],
       empty: true,
     });
   });
 
-  it("is kept and marked when the output limit is reached", async () => {
+  it("is stored and marked when the output limit is reached", async () => {
     expect(await answerOf(provider, [...say("Half of"), ...LIMITED[provider]])).toEqual({
-      said: "Half of",
+      text: "Half of",
       failed: ["The answer is incomplete: tiny reached its output limit. Ask it to go on to get the rest."],
       empty: false,
     });
@@ -127,10 +127,10 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
     ]);
   });
 
-  it.each(["", "I cannot"])("names the content filter, after %j", async (said) => {
+  it.each(["", "I cannot"])("names the content filter, after %j", async (text) => {
     const name = who.replace(/^The /, "the ");
-    expect(await answerOf(provider, [...say(said), ...FILTERED[provider]])).toEqual({
-      said,
+    expect(await answerOf(provider, [...say(text), ...FILTERED[provider]])).toEqual({
+      text,
       failed: [
         `The content filter of ${name} blocked this. Change the request, or choose another model with /model.`,
       ],
@@ -138,9 +138,9 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
     });
   });
 
-  it("is kept and marked when the stream ends before it does", async () => {
+  it("is stored and marked when the stream ends too early", async () => {
     expect(await answerOf(provider, say("Half of"))).toEqual({
-      said: "Half of",
+      text: "Half of",
       failed: [`${who} ended the connection before the answer was complete. /retry asks again.`],
       empty: false,
     });
@@ -149,10 +149,10 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
     ]);
   });
 
-  it("is kept and marked when the connection breaks", async () => {
+  it("is stored and marked when the connection breaks", async () => {
     const name = who.replace(/^The /, "the ");
     expect(await answerOf(provider, say("Half of"), (response) => response.destroy())).toEqual({
-      said: "Half of",
+      text: "Half of",
       failed: [
         `The connection to ${name} broke before the answer was complete (UND_ERR_SOCKET). /retry asks again.`,
       ],
@@ -162,7 +162,7 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
 });
 
 describe("a prompt that Google blocks", () => {
-  it("is told as what it is", async () => {
+  it("is reported as blocked", async () => {
     const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
     expect(await answerOf("google", [blocked])).toMatchObject({
       failed: [
@@ -173,15 +173,15 @@ describe("a prompt that Google blocks", () => {
 });
 
 describe("an error in the middle of an answer", () => {
-  it("is told as one before it: Anthropic is overloaded", async () => {
+  it("has the text of an error before the answer: Anthropic is overloaded", async () => {
     const error = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     expect(await answerOf("anthropic", [...anthropicText("Half of"), error])).toMatchObject({
-      said: "Half of",
+      text: "Half of",
       failed: ["Anthropic at HOST is overloaded (529). Try again in a few minutes."],
     });
   });
 
-  it("is told as one before it: OpenAI fails", async () => {
+  it("has the text of an error before the answer: OpenAI fails", async () => {
     const error = { code: "server_error", message: "An error occurred while processing your request." };
     const failed = {
       type: "response.failed",
@@ -189,40 +189,40 @@ describe("an error in the middle of an answer", () => {
       response: { id: "resp_1", status: "failed", error },
     };
     expect(await answerOf("openai", [...openaiText("Half of"), failed])).toMatchObject({
-      said: "Half of",
+      text: "Half of",
       failed: ["OpenAI at HOST has an internal error (500). Try again in a few minutes."],
     });
   });
 
-  it("is told as one before it: a provider behind OpenRouter disconnects", async () => {
+  it("has the text of an error before the answer: a provider behind OpenRouter disconnects", async () => {
     const chunk = { id: "gen-1", object: "chat.completion.chunk", created: 1, model: "m", provider: "Acme" };
     const error = { code: 502, message: "Provider disconnected" };
     const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
     expect(
       await answerOf("openrouter", [...chatText("Half of"), { ...chunk, error, choices }]),
     ).toMatchObject({
-      said: "Half of",
+      text: "Half of",
       failed: ["OpenRouter at HOST is not available at the moment (502). Try again in a few minutes."],
     });
     expect(await answerOf("openrouter", [...chatText("Half of"), { error }])).toMatchObject({
-      said: "Half of",
+      text: "Half of",
       failed: ["OpenRouter at HOST is not available at the moment (502). Try again in a few minutes."],
     });
   });
 
-  it("is quoted where nothing else is known", async () => {
+  it("is quoted if nothing else is known", async () => {
     const error = { message: "something odd" };
     expect(await answerOf("compatible", [...chatText("Half of"), { error }])).toMatchObject({
-      said: "Half of",
+      text: "Half of",
       failed: [
         'The model server at HOST stopped the answer with an error: "something odd". /retry asks again.',
       ],
     });
   });
 
-  it("says so when the stream is not in the format of the API", async () => {
+  it("is reported when the stream is not in the format of the API", async () => {
     expect(await answerOf("compatible", [...chatText("Half of"), { odd: true }])).toMatchObject({
-      said: "Half of",
+      text: "Half of",
       failed: [
         "The model server at HOST sent an answer that is not in the format of its API. Check the server and its version.",
       ],

@@ -2,15 +2,15 @@ import { formatFiltered } from "./failure.ts";
 import { formatCutConnection } from "./network-failure.ts";
 import { formatProviderName, type ModelChoice } from "./provider.ts";
 
-/** How one answer of a model ended. */
+/** How one response of a model ended. */
 export interface ModelFinish {
   readonly finishReason: string;
-  /** As the provider named it. */
+  /** The provider's own name for it. */
   readonly rawFinishReason?: string | undefined;
   readonly providerMetadata?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
 }
 
-/** Why an answer that ended without an error is incomplete, and what to do; nothing if it is complete. */
+/** Why an answer that ended without an error is incomplete, and what to do; `undefined` if it is complete. */
 export function formatIncomplete(
   { finishReason, rawFinishReason: raw, providerMetadata }: ModelFinish,
   { hasText, hasCalls }: { readonly hasText: boolean; readonly hasCalls: boolean },
@@ -29,18 +29,18 @@ export function formatIncomplete(
   if (finishReason === "content-filter" || isBlockedPrompt(providerMetadata)) return formatFiltered(choice);
   if (finishReason === "error" || raw === "error")
     return `${formatProviderName(choice)} stopped the answer with an error. /retry asks again.`;
-  // The stream ended, but nobody said that the answer did.
+  // The stream ended without a finish reason.
   if (finishReason === "interrupted" || (finishReason === "other" && raw === undefined))
     return formatCutConnection(choice);
   return undefined;
 }
 
-/** The model ended its answer and has neither said nor called anything. */
+/** The model ended its answer without text or calls. */
 export function formatEmptyAnswer({ model }: ModelChoice): string {
   return `${model} gave an empty answer. /retry asks again.`;
 }
 
-/** Google blocks a prompt without a reason to finish. */
+/** Google blocks a prompt without a finish reason. */
 function isBlockedPrompt(metadata: ModelFinish["providerMetadata"]): boolean {
   const feedback = metadata?.google?.promptFeedback as { readonly blockReason?: unknown } | null | undefined;
   return typeof feedback?.blockReason === "string";

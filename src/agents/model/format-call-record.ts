@@ -3,13 +3,13 @@ import { NO_RESULT } from "../../core/projection.ts";
 import { formatMessageText } from "./part-text.ts";
 
 /**
- * Tells a call and its result in words, for a request that does not offer the tool: providers refuse such calls in their own
- * form. Every line is quoted, so that nothing in it can pass for what the model or the person said.
+ * Formats a call and its result as text, for a request that does not offer the tool: providers refuse such calls in their
+ * own form. Every line is quoted, so that none can pass for a message of the model or the person.
  */
-export function formatCallRecord({ name, arguments: given }: ToolCall, result: Message | undefined): string {
+export function formatCallRecord({ name, arguments: args }: ToolCall, result: Message | undefined): string {
   const outcome = result?.finishReason === "error" ? "It failed:" : "It returned:";
   const quoted = [
-    `${name} ${JSON.stringify(given) ?? ""}`.trimEnd(),
+    `${name} ${JSON.stringify(args) ?? ""}`.trimEnd(),
     outcome,
     result === undefined ? NO_RESULT : formatMessageText(result),
   ]

@@ -9,7 +9,7 @@ import { formatPartText } from "./part-text.ts";
 import type { ModelChoice } from "./provider.ts";
 import { buildResultMessages } from "./tool-result.ts";
 
-/** What a request depends on besides the messages. */
+/** The properties of a request besides its messages. */
 export interface RequestForm {
   readonly choice: ModelChoice;
   /** Names of the tools that the request offers. */
@@ -19,21 +19,21 @@ export interface RequestForm {
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
 
-/** Told to the model where the last message is its own, because some providers answer only a message of somebody else. */
+/** Sent after a message of the model, because some providers answer only a message of another role. */
 const GO_ON = "[Note: continue your answer.]";
 
 /**
- * The messages of a request: the history, and what this turn's own responses and tools have said since, both built in the
- * same way from the same stored form. So every request begins with the one before it, and the provider's cache applies.
+ * The messages of a request: the history, and the responses and tool results of this turn, both built in the same way
+ * from the stored form. So every request starts with the previous one, and the provider's cache applies.
  */
 export async function buildRequestMessages(
   { history, note }: Pick<AgentTurn, "history" | "note">,
-  own: readonly Message[],
+  turnMessages: readonly Message[],
   form: RequestForm,
 ): Promise<ModelMessage[]> {
   const toId = createRequestIds(form.choice.provider);
   const earlier = addNote(await convertHistory(history, form, toId), note);
-  const messages = [...earlier, ...(await convertHistory(own, form, toId))];
+  const messages = [...earlier, ...(await convertHistory(turnMessages, form, toId))];
   return messages.at(-1)?.role === "assistant" ? [...messages, { role: "user", content: GO_ON }] : messages;
 }
 
@@ -71,7 +71,7 @@ async function buildResponseMessages(
     provider,
     isNative: (call) => ids.has(call),
     getRequestId: (call) => ids.get(call) ?? call.id,
-    // Reasoning is of use only to the model that wrote it; others refuse it.
+    // Only the model that wrote the reasoning can use it; others refuse it.
     returnsReasoning: returnsReasoning && stored?.provider === provider && stored.model === model,
   });
   const called = native.map((call) => ({
@@ -82,15 +82,15 @@ async function buildResponseMessages(
   return [{ role: "assistant", content }, ...(await buildResultMessages(called, provider, blob))];
 }
 
-/** Many servers refuse two messages of the assistant in a row, which stand there when no result is between them. */
+/** Many servers refuse two assistant messages in a row, which occur if no result is between them. */
 function joinAssistantMessages(
-  one: AssistantModelMessage,
-  other: AssistantModelMessage,
+  before: AssistantModelMessage,
+  after: AssistantModelMessage,
 ): AssistantModelMessage {
-  const [first, ...more] = getContentParts(other);
+  const [first, ...more] = getContentParts(after);
   const next =
-    first?.type === "text" ? [{ ...first, text: `\n\n${first.text}` }, ...more] : getContentParts(other);
-  return { ...one, content: [...getContentParts(one), ...next] };
+    first?.type === "text" ? [{ ...first, text: `\n\n${first.text}` }, ...more] : getContentParts(after);
+  return { ...before, content: [...getContentParts(before), ...next] };
 }
 
 function getContentParts({ content }: AssistantModelMessage) {
@@ -110,14 +110,14 @@ async function toContentPart(part: Part, { blob }: RequestForm) {
   return { type: "text" as const, text: formatPartText(part) };
 }
 
-/** A note for this turn only stands at the end, where it leaves the beginning of the next request as it was. */
+/** A note for this turn goes to the end, so that the next request starts with the same messages. */
 function addNote(messages: readonly ModelMessage[], note: string | undefined): readonly ModelMessage[] {
   if (note === undefined || note === "") return messages;
   const added = { type: "text" as const, text: `[From the system, not from the person]\n${note}` };
   const at = messages.findLastIndex(({ role }) => role === "user");
   const last = messages[at];
   if (last?.role !== "user") return [...messages, { role: "user", content: [added] }];
-  const said =
+  const content =
     typeof last.content === "string" ? [{ type: "text" as const, text: last.content }] : last.content;
-  return messages.with(at, { ...last, content: [...said, added] });
+  return messages.with(at, { ...last, content: [...content, added] });
 }

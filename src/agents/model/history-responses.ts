@@ -2,7 +2,7 @@ import type { Message, ToolCall } from "../../core/message.ts";
 import { formatMessageText } from "./part-text.ts";
 import { readStoredResponse, type StoredResponse } from "./response-parts.ts";
 
-/** One response of a model, from all the messages in which it is stored, with the results of its calls. */
+/** One response of a model, from all its stored messages, with the results of its calls. */
 export interface HistoryResponse {
   readonly type: "response";
   text: string;
@@ -11,15 +11,15 @@ export interface HistoryResponse {
   /** By call id. */
   readonly results: Map<string, Message>;
   stored: StoredResponse | undefined;
-  /** How it was cut off, if it was. */
+  /** The note about an interruption, if there was one. */
   cut: string | undefined;
 }
 
 export type HistoryItem = HistoryResponse | { readonly type: "message"; readonly message: Message };
 
 /**
- * Puts each response together again. A response with several calls is stored as several messages, each call directly before
- * its result, because a call is stored before it acts; the provider gave one message with all calls, and wants it back.
+ * Joins the messages of each response. A response with several calls is stored as several messages, each call before its
+ * result, because a call is stored before its effect; the provider requires one message with all calls.
  */
 export function buildHistoryItems(history: readonly Message[]): HistoryItem[] {
   const items: HistoryItem[] = [];
@@ -27,14 +27,14 @@ export function buildHistoryItems(history: readonly Message[]): HistoryItem[] {
   for (const message of history) {
     if (message.role === "assistant") {
       const next = toHistoryResponse(message);
-      if (open !== undefined && isSameResponse(open, next)) extend(open, next);
+      if (open !== undefined && isSameResponse(open, next)) appendToResponse(open, next);
       else {
         open = next;
         items.push(next);
       }
     } else if (message.role === "tool") open?.results.set(message.toolCallId ?? "", message);
     else {
-      // A note that came while the tools ran does not end the response; it goes behind all the results.
+      // A note that arrived while the tools ran does not end the response; it goes after all results.
       if (message.role === "user") open = undefined;
       items.push({ type: "message", message });
     }
@@ -60,11 +60,14 @@ function isSameResponse(open: HistoryResponse, next: HistoryResponse): boolean {
   const [one, other] = [open.stored, next.stored];
   if (one === undefined || one.response !== other?.response) return false;
   if (one.provider !== other.provider || one.model !== other.model) return false;
-  // No response has two calls of one id: it was made up, or copied.
+  // No response has two calls with one id: one is invented or copied.
   return !next.calls.some(({ id }) => open.calls.some((call) => call.id === id));
 }
 
-function extend(open: HistoryResponse, { text, reasoning, calls, stored, cut }: HistoryResponse): void {
+function appendToResponse(
+  open: HistoryResponse,
+  { text, reasoning, calls, stored, cut }: HistoryResponse,
+): void {
   open.text += text;
   open.reasoning += reasoning;
   open.calls.push(...calls);

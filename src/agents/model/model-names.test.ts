@@ -13,11 +13,11 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-it("asks the configured address for its models, and gives the key to no address that it is sent on to", async () => {
-  const asked: IncomingMessage["headers"][] = [];
+it("requests the models from the configured URL, and sends the key to no redirect target", async () => {
+  const requests: IncomingMessage["headers"][] = [];
   const models = JSON.stringify({ data: [{ id: "rider-1" }] });
   const other = await serve((request, response) => {
-    asked.push(request.headers);
+    requests.push(request.headers);
     response.end(models);
   });
   const redirecting = await serve((_, response) => {
@@ -26,7 +26,7 @@ it("asks the configured address for its models, and gives the key to no address 
   const never = new AbortController().signal;
   const choice = { provider: "anthropic", model: "rider-1", apiKey: "sk-own" } as const;
   expect(await fetchModelNames({ ...choice, baseUrl: redirecting }, never)).toEqual([]);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   expect(await fetchModelNames({ ...choice, baseUrl: other }, never)).toEqual(["rider-1"]);
-  expect(asked).toMatchObject([{ "x-api-key": "sk-own" }]);
+  expect(requests).toMatchObject([{ "x-api-key": "sk-own" }]);
 });

@@ -2,15 +2,15 @@ import { awaitUnlessAborted } from "../await-unless-aborted.ts";
 import { type ModelChoice, OPENROUTER_URL, type ProviderName } from "./provider.ts";
 
 const FRESH_MS = 10 * 60_000;
-/** A provider that could not be asked is left alone for a while: whoever opens an editor must not wait each time. */
+/** After a failure, the provider is not asked for a while: opening an editor must not wait each time. */
 const FAILED_MS = 30_000;
-const LONGEST_MS = 3000;
-const MOST_NAMES = 200;
-/** OpenAI lists all it has; these do not answer in a chat. */
+const REQUEST_TIMEOUT_MS = 3000;
+const MAX_NAMES = 200;
+/** OpenAI lists all its models; these do not answer in a chat. */
 const NO_CHAT =
   /embedding|whisper|tts|dall-e|moderation|image|sora|realtime|audio|transcribe|davinci|babbage|search-api/;
 
-/** Providers that list fewer than `MOST_NAMES` unless they are asked for more. */
+/** The query for providers that list fewer than `MAX_NAMES` by default. */
 const LIMITS: Readonly<Partial<Record<ProviderName, string>>> = {
   anthropic: "?limit=200",
   google: "?pageSize=200",
@@ -23,29 +23,29 @@ interface CachedNames {
 
 const cachedNames = new Map<string, CachedNames>();
 
-/** The names of a provider's models, as it lists them itself. None if it does not say, or not soon. */
+/** The names of a provider's models, from its own list. Empty if the provider has none or does not answer in time. */
 export async function fetchModelNames(choice: ModelChoice, signal: AbortSignal): Promise<readonly string[]> {
   const key = JSON.stringify([choice.provider, choice.baseUrl, choice.apiKey]);
   const now = performance.now();
   let known = cachedNames.get(key);
   if (known === undefined || known.until <= now) {
-    const made: CachedNames = { names: requestModelNames(choice), until: now + FRESH_MS };
-    void made.names.then((names) => {
-      if (names.length === 0) made.until = performance.now() + FAILED_MS;
+    const fetched: CachedNames = { names: requestModelNames(choice), until: now + FRESH_MS };
+    void fetched.names.then((names) => {
+      if (names.length === 0) fetched.until = performance.now() + FAILED_MS;
     });
-    cachedNames.set(key, made);
-    known = made;
+    cachedNames.set(key, fetched);
+    known = fetched;
   }
   return (await awaitUnlessAborted(known.names, signal)) ?? [];
 }
 
-/** Never fails, and says nothing of why: the address may hold a password, and a list is not worth an error. */
+/** Never fails, and never reports a reason: the URL may contain a password, and a list is not worth an error. */
 async function requestModelNames(choice: ModelChoice): Promise<readonly string[]> {
   try {
     const response = await fetch(`${getApiAddress(choice)}/models${LIMITS[choice.provider] ?? ""}`, {
       headers: buildHeaders(choice),
       redirect: "error", // the key is for this address
-      signal: AbortSignal.timeout(LONGEST_MS),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     return response.ok ? parseNames(await response.json(), choice) : [];
   } catch {
@@ -74,19 +74,19 @@ function parseNames(json: unknown, { provider }: ModelChoice): readonly string[]
   const names = data.flatMap((entry: { readonly id?: unknown } | null) =>
     typeof entry?.id === "string" && entry.id !== "" ? [entry.id] : [],
   );
-  const chatting = provider === "openai" ? names.filter((name) => !NO_CHAT.test(name)) : names;
-  return [...new Set(chatting)].slice(0, MOST_NAMES);
+  const chatNames = provider === "openai" ? names.filter((name) => !NO_CHAT.test(name)) : names;
+  return [...new Set(chatNames)].slice(0, MAX_NAMES);
 }
 
-/** Google lists all its models; those that answer in a chat say so. */
+/** Google lists all its models, with the methods that each supports. */
 function parseGoogleNames(json: unknown): readonly string[] {
   const { models } = json as { readonly models?: unknown };
   if (!Array.isArray(models)) return [];
   return models
     .flatMap((entry: { readonly name?: unknown; readonly supportedGenerationMethods?: unknown } | null) => {
       const methods = entry?.supportedGenerationMethods;
-      const answers = Array.isArray(methods) && methods.includes("generateContent");
-      return answers && typeof entry?.name === "string" ? [entry.name.replace(/^models\//, "")] : [];
+      const canChat = Array.isArray(methods) && methods.includes("generateContent");
+      return canChat && typeof entry?.name === "string" ? [entry.name.replace(/^models\//, "")] : [];
     })
-    .slice(0, MOST_NAMES);
+    .slice(0, MAX_NAMES);
 }

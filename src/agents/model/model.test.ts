@@ -24,7 +24,7 @@ const hello = turn({ parts: [textPart("hello")] });
 
 async function events(
   url: string,
-  asked: AgentTurn = hello,
+  agentTurn: AgentTurn = hello,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<AgentEvent[]> {
   const agent = model(
@@ -32,12 +32,12 @@ async function events(
     { retries: 0 },
   );
   const found: AgentEvent[] = [];
-  for await (const event of agent.run(asked, signal)) found.push(event);
+  for await (const event of agent.run(agentTurn, signal)) found.push(event);
   return found;
 }
 
 describe("an answer of a model", () => {
-  it("comes piece by piece, with its thoughts and what it used", async () => {
+  it("streams, with its reasoning and its usage", async () => {
     const { url, requests } = await modelServer({
       think: "They greet me.",
       say: ["Good ", "morning"],
@@ -81,9 +81,9 @@ describe("an answer of a model", () => {
     expect(requests[0]?.body.model).toBe("tiny");
   });
 
-  it("is asked for with everything that was said, in words that every provider takes", async () => {
+  it("is requested with the whole history, in text that every provider accepts", async () => {
     const { url, requests } = await modelServer({ say: ["ok"] });
-    const asked = turn(
+    const agentTurn = turn(
       { parts: [textPart("look"), { type: "image", blob: "ab", mimeType: "image/png", size: 3 }] },
       {
         role: "assistant",
@@ -96,7 +96,7 @@ describe("an answer of a model", () => {
       { parts: [textPart("go on")] },
     );
     await events(url, {
-      ...asked,
+      ...agentTurn,
       prompt: "You are on Telegram.",
       volatilePrompt: "It is Monday.",
       note: "[Note: it starts afresh.]",
@@ -137,7 +137,7 @@ describe("an answer of a model", () => {
     ]);
   });
 
-  it("comes from the model that the chat chose, and is counted as that one's", async () => {
+  it("comes from the model that the chat chose, and its usage counts for that model", async () => {
     const { url, requests } = await modelServer({
       say: ["ok"],
       usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
@@ -154,7 +154,7 @@ describe("an answer of a model", () => {
     ]);
   });
 
-  it("ends when it is stopped, and the server hears no more of us", async () => {
+  it("ends when it is stopped, and the request is aborted", async () => {
     const { url, left } = await modelServer({ say: ["It began "], hang: true });
     const stop = new AbortController();
     const agent = model({ provider: "compatible", model: "tiny", baseUrl: url });
@@ -167,7 +167,7 @@ describe("an answer of a model", () => {
     await left;
   });
 
-  it("is asked for again when the provider is overloaded", async () => {
+  it("is requested again when the provider is overloaded", async () => {
     const { url, requests } = await modelServer({ status: 503 }, { say: ["at last"] });
     const agent = model({ provider: "compatible", model: "tiny", baseUrl: url }, { retries: 1 });
     const found: AgentEvent[] = [];
@@ -178,7 +178,7 @@ describe("an answer of a model", () => {
 });
 
 describe("a provider that stays overloaded", () => {
-  it("is asked no more often than said", async () => {
+  it("gets no more requests than configured", async () => {
     const { url, requests } = await modelServer({ status: 503 });
     const agent = model({ provider: "compatible", model: "tiny", baseUrl: url }, { retries: 0 });
     const found: AgentEvent[] = [];
@@ -198,14 +198,14 @@ describe("a conversation that is too long for the model", () => {
     [400, "the request exceeds the available context size. try increasing it"],
     [422, "Input is too long for requested model."],
     [413, "request_too_large"],
-  ])("is told apart from other failures, because a summary can help: %i %s", async (status, message) => {
+  ])("is distinguished from other failures, because a summary can help: %i %s", async (status, message) => {
     const { url } = await modelServer({ status, body: { error: { message } } });
     expect(await events(url)).toEqual([
       { type: "failed", tooLong: true, reason: expect.stringMatching(/too long for tiny/) },
     ]);
   });
 
-  it("and nothing else is taken for it", async () => {
+  it("is not confused with any other failure", async () => {
     for (const [status, message] of [
       [400, "max_tokens is too large"],
       [401, "prompt is too long"],
@@ -217,7 +217,7 @@ describe("a conversation that is too long for the model", () => {
     }
   });
 
-  it("also when the provider says so in the middle of its answer", async () => {
+  it("is recognized in the middle of an answer", async () => {
     const long = await modelServer({
       say: ["Half "],
       error: { message: "Your input exceeds the context window." },

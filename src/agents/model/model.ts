@@ -10,23 +10,23 @@ import { buildRequestMessages } from "./history-messages.ts";
 import { fetchModelNames } from "./model-names.ts";
 import type { ModelChoice, ProviderName } from "./provider.ts";
 
-/** How often a request is made again that the provider could not take (429, 5xx) or that did not get through. */
+/** How often a request is retried that the provider rejected temporarily (429, 5xx) or that the network lost. */
 const RETRIES = 2;
-/** A model that still calls tools after so many answers goes in circles, and costs money with each. */
-const MOST_ROUNDS = 50;
-/** After this many answers in a row whose calls can all not be made, the model does not learn from what it is told. */
-const MOST_WRONG_ROUNDS = 5;
+/** A model that still calls tools after this many responses is in a loop, and each one costs money. */
+const MAX_ROUNDS = 50;
+/** After this many responses in a row with invalid calls only, the model does not learn from the errors. */
+const MAX_INVALID_ROUNDS = 5;
 
 export interface ModelOptions {
   readonly retries?: number;
-  /** How another provider is asked, which a chat may choose as `provider:model`; nothing if there is no key for it. */
+  /** The settings of another provider, which a chat can choose as `provider:model`; `undefined` if it has no key. */
   other?(provider: ProviderName): ModelChoice | undefined;
 }
 
-/** A model of any provider; a chat may choose another of the same one, or of another as `provider:model`. */
+/** An agent on a model of any provider; a chat can choose another model, of another provider as `provider:model`. */
 export function model(own: ModelChoice, options: ModelOptions = {}): Agent {
   const { retries = RETRIES, other } = options;
-  /** Models that have refused to be offered tools: they are asked without, at once, from then on. */
+  /** Models that refused tools: from then on, requests to them offer none. */
   const toolless = new Set<string>();
   return {
     name: own.model,
@@ -48,7 +48,7 @@ interface AnswerOptions {
   readonly toolless: Set<string>;
 }
 
-/** Asks, does what the model calls for, and asks again with what came of it, until it calls for nothing more. */
+/** Requests a response, runs the tools that it calls, and repeats with their results until it calls none. */
 async function* answerWithModel(
   turn: AgentTurn,
   { choice, retries, toolless }: AnswerOptions,
@@ -56,67 +56,72 @@ async function* answerWithModel(
 ): AsyncGenerator<AgentEvent, void> {
   const name = `${choice.provider}:${choice.model}`;
   try {
-    const unique = createCallIds(turn.history);
+    const toUniqueId = createCallIds(turn.history);
     const blobs = cacheTurnBlobs(turn);
-    /** What this turn has said and done so far, as it is stored. */
-    const own: Message[] = [];
+    /** The responses and results of this turn, in their stored form. */
+    const turnMessages: Message[] = [];
     let returnsReasoning = true;
-    let wrongRounds = 0;
-    let hasActed = false;
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    let invalidRounds = 0;
+    let hasCalled = false;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       if (signal.aborted) return;
       const { tools = [] } = turn;
       const offersTools = tools.length > 0 && !toolless.has(name);
       const offered = new Set(offersTools ? tools.map((tool) => tool.name) : []);
-      const messages = await buildRequestMessages(turn, own, {
+      const messages = await buildRequestMessages(turn, turnMessages, {
         choice,
         offeredTools: offered,
         returnsReasoning,
         blob: blobs.read,
       });
       const response = `${turn.history.at(-1)?.seq ?? 0}.${round}`;
-      const came = yield* askModel(
-        { choice, turn, messages, retries, offersTools, response, toUniqueId: unique },
+      const result = yield* askModel(
+        { choice, turn, messages, retries, offersTools, response, toUniqueId },
         signal,
       );
-      if (came === "no_tools") {
+      if (result === "no_tools") {
         toolless.add(name);
         continue;
       }
-      if (came === "no_reasoning") {
+      if (result === "no_reasoning") {
         returnsReasoning = false;
         continue;
       }
-      if (came === undefined) return;
-      if (came.calls.length === 0) {
-        if (came.text.trim() === "" && !hasActed)
+      if (result === undefined) return;
+      if (result.calls.length === 0) {
+        if (result.text.trim() === "" && !hasCalled)
           yield { type: "failed", reason: formatEmptyAnswer(choice), empty: true };
         return;
       }
-      hasActed = true;
-      let isWrong = true;
-      own.push(toStoredMessage(turn, toResponseMessage(came)));
-      for (const [at, call] of came.calls.entries()) {
-        const { id, name, args, wrong } = call;
-        // Each call is stored with its result before the next; this says that they are of one response.
+      hasCalled = true;
+      let isInvalidRound = true;
+      turnMessages.push(toStoredMessage(turn, toResponseMessage(result)));
+      for (const [at, call] of result.calls.entries()) {
+        const { id, name, args, invalidReason } = call;
+        // Each call is stored with its result before the next; this part links them to one response.
         if (at > 0 && !signal.aborted)
-          yield { type: "model_part", from: came.from, part: { type: "call", id } };
-        const wanted = { id, name, arguments: args, ...(wrong !== undefined && { wrong }) };
-        const told = yield* announceCall(wanted, tools, signal);
-        const output = told === undefined ? undefined : yield* executeCall(told, signal);
-        if (told === undefined || output === undefined) return;
-        isWrong &&= told.isInvalid;
+          yield { type: "model_part", from: result.from, part: { type: "call", id } };
+        const requested = {
+          id,
+          name,
+          arguments: args,
+          ...(invalidReason !== undefined && { invalidReason }),
+        };
+        const announced = yield* announceCall(requested, tools, signal);
+        const output = announced === undefined ? undefined : yield* executeCall(announced, signal);
+        if (announced === undefined || output === undefined) return;
+        isInvalidRound &&= announced.isInvalid;
         blobs.add(output);
-        own.push(toStoredMessage(turn, toResultMessage(id, name, output)));
+        turnMessages.push(toStoredMessage(turn, toResultMessage(id, name, output)));
       }
-      wrongRounds = isWrong ? wrongRounds + 1 : 0;
-      if (wrongRounds === MOST_WRONG_ROUNDS) {
-        const reason = `${choice.model} called tools wrongly ${MOST_WRONG_ROUNDS} times in a row (unknown tools or invalid arguments), so it was stopped. Choose another model with /model, or ask differently.`;
+      invalidRounds = isInvalidRound ? invalidRounds + 1 : 0;
+      if (invalidRounds === MAX_INVALID_ROUNDS) {
+        const reason = `${choice.model} called tools wrongly ${MAX_INVALID_ROUNDS} times in a row (unknown tools or invalid arguments), so it was stopped. Choose another model with /model, or ask differently.`;
         yield { type: "failed", reason };
         return;
       }
     }
-    const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row without an answer, so it was stopped. Ask it to go on, or ask for less at once.`;
+    const reason = `${choice.model} called tools ${MAX_ROUNDS} times in a row without an answer, so it was stopped. Ask it to go on, or ask for less at once.`;
     yield { type: "failed", reason };
   } catch (error) {
     if (!signal.aborted) yield toFailedEvent(error, choice);
@@ -147,7 +152,7 @@ function toStoredMessage({ session, history }: AgentTurn, message: NewMessage): 
   return { session, seq: history.at(-1)?.seq ?? 0, at: 0, ...message };
 }
 
-/** The bytes that messages of the turn name: each is read once, and those of its own tools may not be stored yet. */
+/** The blobs of the turn's messages: each is read once, and those of its own tools may not be stored yet. */
 function cacheTurnBlobs(turn: AgentTurn) {
   const known = new Map<string, Promise<Uint8Array | undefined>>();
   return {

@@ -10,42 +10,43 @@ const NO_ROUTE: ReadonlySet<string> = new Set([
   "ETIMEDOUT",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
-/** The server does not speak TLS there, or another version of it. */
+/** The server does not support TLS at this address, or another version of it. */
 const NO_TLS = /^(EPROTO|ERR_SSL_)/;
 const CERTIFICATE = /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** Why the request did not reach the provider, or its answer did not reach us. */
+/** Why the request did not reach the provider, or the answer did not reach Postrider. */
 export function formatNetworkFailure(read: ProviderError, choice: ModelChoice, quoted: string): string {
   const { code, name } = read;
-  const who = formatProviderName(choice);
-  const inside = who.replace(/^The /, "the ");
+  const provider = formatProviderName(choice);
+  const inSentence = provider.replace(/^The /, "the ");
   const hasAddress = choice.baseUrl !== undefined;
   const check = hasAddress
     ? "Check the network, and POSTRIDER_BASE_URL or model.base_url."
     : "Check the network.";
   if (code === "ECONNREFUSED")
     return hasAddress
-      ? `${who} refused the connection (${code}). Check that it runs, and POSTRIDER_BASE_URL or model.base_url.`
-      : `${who} refused the connection (${code}). Check the network.`;
+      ? `${provider} refused the connection (${code}). Check that it runs, and POSTRIDER_BASE_URL or model.base_url.`
+      : `${provider} refused the connection (${code}). Check the network.`;
   if (code !== undefined && NO_NAME.has(code))
-    return `${who} was not found: its host name has no address (${code}). ${check}`;
-  if (code !== undefined && NO_ROUTE.has(code)) return `${who} cannot be reached (${code}). ${check}`;
+    return `${provider} was not found: its host name has no address (${code}). ${check}`;
+  if (code !== undefined && NO_ROUTE.has(code)) return `${provider} cannot be reached (${code}). ${check}`;
   if (code !== undefined && TIMED_OUT.has(code))
-    return `${who} sent nothing for several minutes, so the request was given up (${code}). Try again later.`;
+    return `${provider} sent nothing for several minutes, so the request was given up (${code}). Try again later.`;
   if (code !== undefined && NO_TLS.test(code))
-    return `No secure connection to ${inside} (${code}). ${hasAddress ? "Check POSTRIDER_BASE_URL or model.base_url: a server without TLS has an address that starts with http://." : "Check whether a proxy answers in its place."}`;
+    return `No secure connection to ${inSentence} (${code}). ${hasAddress ? "Check POSTRIDER_BASE_URL or model.base_url: a server without TLS has an address that starts with http://." : "Check whether a proxy answers in its place."}`;
   if (code !== undefined && CERTIFICATE.test(code))
-    return `The certificate of ${inside} is not trusted (${code}). Check the address and the clock; NODE_EXTRA_CA_CERTS names a file with your own certificate authority.`;
+    return `The certificate of ${inSentence} is not trusted (${code}). Check the address and the clock; NODE_EXTRA_CA_CERTS names a file with your own certificate authority.`;
   if (name === "AI_JSONParseError" || name === "AI_TypeValidationError")
-    return `${who} sent an answer that is not in the format of its API. ${hasAddress ? "Check the server and its version." : "Try again later."}`;
+    return `${provider} sent an answer that is not in the format of its API. ${hasAddress ? "Check the server and its version." : "Try again later."}`;
   if (
     name === "AI_NoOutputGeneratedError" ||
     name === "AI_EmptyResponseBodyError" ||
     name === "AI_InvalidResponseDataError"
   )
     return formatCutConnection(choice);
-  if (code === undefined && name !== "AI_APICallError") return `The request to ${inside} failed${quoted}.`;
-  return `The connection to ${inside} broke before the answer was complete${code === undefined ? "" : ` (${code})`}. /retry asks again.`;
+  if (code === undefined && name !== "AI_APICallError")
+    return `The request to ${inSentence} failed${quoted}.`;
+  return `The connection to ${inSentence} broke before the answer was complete${code === undefined ? "" : ` (${code})`}. /retry asks again.`;
 }
 
 /** Whether a retry cannot help, or would take minutes. */
@@ -54,7 +55,7 @@ export function isLastingNetworkFailure(code: string | undefined): boolean {
   return code === "ENOTFOUND" || TIMED_OUT.has(code) || NO_TLS.test(code) || CERTIFICATE.test(code);
 }
 
-/** The stream ended in good order, but not the answer. */
+/** The stream ended without an error, but before the end of the answer. */
 export function formatCutConnection(choice: ModelChoice): string {
   return `${formatProviderName(choice)} ended the connection before the answer was complete. /retry asks again.`;
 }

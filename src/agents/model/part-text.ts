@@ -1,12 +1,12 @@
 import { formatResource } from "../../core/format-resource.ts";
 import type { Message, Part } from "../../core/message.ts";
 
-/** The words of a whole message; pictures and files are named. */
+/** The text of a whole message, with the names of pictures and files. */
 export function formatMessageText({ parts }: Pick<Message, "parts">): string {
   return parts.map(formatPartText).join("\n");
 }
 
-/** A part for whoever reads only words. */
+/** A part as text. */
 export function formatPartText(part: Part): string {
   if (part.type === "text") return part.text;
   if (part.type === "resource") return formatResource(part);

@@ -1,18 +1,18 @@
 import { parseRetryWait } from "./retry-wait.ts";
 
-/** A failed model request, reduced to the facts that decide what the person is told. */
+/** The facts of a failed model request that decide the text for the person. */
 export interface ProviderError {
   /** HTTP status, or the status that the provider names inside a stream. */
   readonly status?: number;
-  /** Body, message and codes in lower case, cut to `MOST_READ` characters each: for pattern matching only. */
+  /** Body, message and codes in lower case, cut to `MAX_READ` characters each: for pattern matching only. */
   readonly searchText: string;
-  /** The provider's own message; empty when it gave none. */
+  /** The provider's own message; empty if there is none. */
   readonly message: string;
-  /** True when the provider reported the error; false for network and client errors. */
+  /** True if the provider reported the error; false for network and client errors. */
   readonly isReported: boolean;
   /** The response is a web page, not an API response. */
   readonly isPage: boolean;
-  /** How long the provider asks to wait. */
+  /** The wait that the provider asks for. */
   readonly waitMs?: number;
   /** The innermost error code of the system, such as `ECONNREFUSED`. */
   readonly code?: string;
@@ -20,8 +20,8 @@ export interface ProviderError {
   readonly name: string;
 }
 
-/** Some providers answer with a whole page: only this much of each text is read. */
-const MOST_READ = 10_000;
+/** Some providers answer with a whole page: only this many characters of each text are read. */
+const MAX_READ = 10_000;
 
 /** Fields that the errors of the client library and of providers share. */
 interface RawError {
@@ -37,8 +37,8 @@ interface RawError {
 
 export function readProviderError(error: unknown): ProviderError {
   if (typeof error === "string")
-    return { ...NOTHING, searchText: lower(error), message: truncate(error), isReported: true };
-  if (typeof error !== "object" || error === null) return NOTHING;
+    return { ...EMPTY_ERROR, searchText: lower(error), message: truncate(error), isReported: true };
+  if (typeof error !== "object" || error === null) return EMPTY_ERROR;
   const raw = error as RawError;
   if (raw.lastError !== undefined) return readProviderError(raw.lastError);
   const body = truncate(raw.responseBody);
@@ -63,9 +63,15 @@ export function isPageType(headers: Readonly<Record<string, string>> = {}): bool
   return headers["content-type"]?.toLowerCase().startsWith("text/html") ?? false;
 }
 
-const NOTHING: ProviderError = { searchText: "", message: "", isReported: false, isPage: false, name: "" };
+const EMPTY_ERROR: ProviderError = {
+  searchText: "",
+  message: "",
+  isReported: false,
+  isPage: false,
+  name: "",
+};
 
-/** A stream that breaks was answered with 200 before: only statuses of errors count. */
+/** A broken stream had status 200 before: only error statuses count. */
 function parseStatus(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
   return typeof number === "number" && number >= 400 && number < 600 ? number : undefined;
@@ -88,7 +94,7 @@ function isPageText(body: string): boolean {
   return /^\s{0,100}<(?:!doctype|html|head|\?xml)/i.test(body);
 }
 
-/** The innermost cause names what the system reported. */
+/** The innermost cause has the code of the system. */
 function findSystemCode(error: unknown, depth = 0): string | undefined {
   if (typeof error !== "object" || error === null || depth > 5) return undefined;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
@@ -96,9 +102,9 @@ function findSystemCode(error: unknown, depth = 0): string | undefined {
 }
 
 function truncate(value: unknown): string {
-  return typeof value === "string" ? value.slice(0, MOST_READ) : "";
+  return typeof value === "string" ? value.slice(0, MAX_READ) : "";
 }
 
 function lower(text: string): string {
-  return text.slice(0, MOST_READ).toLowerCase();
+  return text.slice(0, MAX_READ).toLowerCase();
 }

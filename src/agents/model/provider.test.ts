@@ -10,10 +10,10 @@ it.each<[ProviderName, string]>([
   ["openai", "/v1/responses"],
   ["openrouter", "/v1/chat/completions"],
   ["compatible", "/v1/chat/completions"],
-])("asks %s at the address that is configured", async (provider, path) => {
-  const asked: (string | undefined)[] = [];
+])("sends requests for %s to the configured URL", async (provider, path) => {
+  const paths: (string | undefined)[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.url);
+    paths.push(request.url);
     response.writeHead(400, { "content-type": "application/json" }).end("{}");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -23,10 +23,10 @@ it.each<[ProviderName, string]>([
   });
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   const agent = model({ provider, model: "rider-1", apiKey: "sk-own", baseUrl }, { retries: 0 });
-  const said = { session: "s", seq: 1, at: 0, role: "user", parts: [textPart("hello")] } as const;
-  const turn = { session: "s", history: [said], blob: async () => undefined };
+  const message = { session: "s", seq: 1, at: 0, role: "user", parts: [textPart("hello")] } as const;
+  const turn = { session: "s", history: [message], blob: async () => undefined };
   for await (const _ of agent.run(turn, new AbortController().signal)) {
-    // Only where it asks counts here.
+    // Only the URL of the request counts here.
   }
-  expect(asked).toEqual([path]);
+  expect(paths).toEqual([path]);
 });

@@ -2,7 +2,7 @@ import type { LanguageModel } from "ai";
 import { PostriderError } from "../../core/errors.ts";
 import { loadOptional } from "../../system/load-optional.ts";
 
-/** Who runs the model. `compatible` is anything that speaks OpenAI's protocol at an address: Ollama and the like. */
+/** The provider of a model. `compatible` is any server with OpenAI's protocol, such as Ollama. */
 export type ProviderName = "anthropic" | "openai" | "google" | "openrouter" | "compatible";
 
 export const PROVIDERS: readonly ProviderName[] = [
@@ -13,7 +13,7 @@ export const PROVIDERS: readonly ProviderName[] = [
   "compatible",
 ];
 
-/** The variable in which each provider's key is given. */
+/** The environment variable of each provider's key. */
 export const PROVIDER_KEY_VARIABLES: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
   anthropic: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY",
@@ -23,12 +23,12 @@ export const PROVIDER_KEY_VARIABLES: Readonly<Record<Exclude<ProviderName, "comp
 
 export interface ModelChoice {
   readonly provider: ProviderName;
-  /** As the provider calls it. */
+  /** The provider's name for the model. */
   readonly model: string;
   readonly apiKey?: string;
-  /** Instead of the provider's own address. */
+  /** Replaces the provider's own URL. */
   readonly baseUrl?: string;
-  /** How many tokens it reads at once, where it is not what its family does. */
+  /** The context window in tokens, if it differs from that of the model family. */
   readonly window?: number;
 }
 
@@ -40,15 +40,15 @@ const PROVIDER_NAMES: Readonly<Record<ProviderName, string>> = {
   compatible: "The model server",
 };
 
-/** How sentences for people name the provider: with its host where somebody has set the address. */
+/** The provider in sentences for people: with its host if the URL is configured. */
 export function formatProviderName({ provider, baseUrl }: ModelChoice): string {
-  const host = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.host; // never the user or the path: they may hold a key
+  const host = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.host; // never the user or the path: they may contain a key
   return host ? `${PROVIDER_NAMES[provider]} at ${host}` : PROVIDER_NAMES[provider];
 }
 
 export const OPENROUTER_URL = "https://openrouter.ai/api/v1";
 
-/** The provider's client, loaded when it is first needed. */
+/** Loads the provider's client on first use. */
 export async function loadLanguageModel({
   provider,
   model,
@@ -80,7 +80,10 @@ export async function loadLanguageModel({
   );
   const at = baseUrl ?? (provider === "openrouter" ? OPENROUTER_URL : undefined);
   if (at === undefined) {
-    throw new PostriderError("invalid_config", "A model that speaks OpenAI's protocol needs its base URL.");
+    throw new PostriderError(
+      "invalid_config",
+      "A server with OpenAI's protocol needs a base URL: set POSTRIDER_BASE_URL or model.base_url.",
+    );
   }
   return createOpenAICompatible({ name: provider, baseURL: at, ...key, includeUsage: true })(model);
 }

@@ -1,30 +1,30 @@
 import type { Message } from "../../core/message.ts";
 import type { ModelResponse } from "../../ports/agent.ts";
 
-/** Fields of a provider that it wants back with the part, exactly as it sent them. */
+/** Fields that the provider requires back with the part, exactly as it sent them. */
 export type ProviderData = Readonly<Record<string, string>>;
 
 /**
- * One part of a model's response, in the order of the response. The stored message holds the words of all its parts in one
- * text, so a part only says how many characters of it are its own.
+ * One part of a model's response, in the order of the response. The stored message contains the text of all its parts, so
+ * a part only has the number of its characters.
  */
 export type ResponsePart =
   | { readonly type: "reasoning" | "text"; readonly length: number; readonly data?: ProviderData }
   | { readonly type: "call"; readonly id: string; readonly data?: ProviderData };
 
-/** A response as its messages keep it, under `extra.model`. */
+/** The stored form of a response, under `extra.model` of its messages. */
 export interface StoredResponse extends ModelResponse {
   readonly parts: readonly ResponsePart[];
 }
 
-/** Everything else that providers attach to a part is of no use in a later request. */
+/** A later request does not need any other field that providers attach to a part. */
 const FIELDS: Readonly<Record<ResponsePart["type"], readonly string[]>> = {
   reasoning: ["signature", "redactedData", "itemId", "reasoningEncryptedContent"],
   text: ["phase"],
   call: ["thoughtSignature"],
 };
 
-/** Picks the fields that the provider wants back from the client's metadata, which has them under the provider's name. */
+/** Picks the required fields from the client's metadata, which has them under the provider's name. */
 export function pickProviderData(type: ResponsePart["type"], metadata: unknown): ProviderData | undefined {
   const found: Record<string, string> = {};
   for (const fields of Object.values(toRecord(metadata) ?? {})) {
@@ -36,10 +36,10 @@ export function pickProviderData(type: ResponsePart["type"], metadata: unknown):
   return Object.keys(found).length === 0 ? undefined : found;
 }
 
-/** Reads what a message keeps of its response. Nothing if there is none, or it is not in the form that we write. */
+/** Reads the stored response of a message. `undefined` if there is none, or in another format. */
 export function readStoredResponse({ extra }: Pick<Message, "extra">): StoredResponse | undefined {
-  const kept = toRecord(extra?.model);
-  const { provider, model, response, parts } = kept ?? {};
+  const stored = toRecord(extra?.model);
+  const { provider, model, response, parts } = stored ?? {};
   if (typeof provider !== "string" || typeof model !== "string" || typeof response !== "string")
     return undefined;
   if (!Array.isArray(parts)) return undefined;
@@ -54,7 +54,7 @@ function parsePart(value: unknown): ResponsePart[] {
   return [{ type, length, ...parseData(type, data) }];
 }
 
-/** An imported session may hold anything: only known fields reach a provider. */
+/** An imported session may contain anything: only known fields reach a provider. */
 function parseData(type: ResponsePart["type"], data: unknown): { readonly data?: ProviderData } {
   const known = pickProviderData(type, { data });
   return known === undefined ? {} : { data: known };

@@ -8,13 +8,13 @@ interface StreamPart {
   readonly providerMetadata?: unknown;
 }
 
-/** Writes down the order of a response's parts while it streams. */
+/** Records the order of a response's parts while it streams. */
 export interface ResponseRecorder {
-  /** Returns the parts that have to be stored now, with the message that holds their words. */
+  /** Returns the parts to store now, with the message that contains their text. */
   record(part: StreamPart): readonly ResponsePart[];
-  /** Notes a call under the id by which it is stored. */
+  /** Records a call under its stored id. */
   recordCall(id: string, metadata: unknown): readonly ResponsePart[];
-  /** Returns the parts that were not worth storing until the response turned out to have several calls. */
+  /** Returns the parts that must be stored only because the response has several calls. */
   flush(): readonly ResponsePart[];
   /** Every part so far, stored or not. */
   readonly parts: readonly ResponsePart[];
@@ -31,24 +31,24 @@ const STEPS = new Map(
 );
 
 /**
- * A plain response, which is a text and then a call, can be rebuilt from its message and needs no parts. So texts and calls
- * wait until a part follows that must be stored: reasoning, or one with data of the provider.
+ * A plain response, which is a text and then a call, can be rebuilt from its message and needs no parts. So texts and
+ * calls stay pending until a part follows that must be stored: reasoning, or one with data of the provider.
  */
 export function createResponseRecorder(): ResponseRecorder {
   const parts: ResponsePart[] = [];
   const open = new Map<string, { length: number; metadata: unknown }>();
-  let waiting: ResponsePart[] = [];
+  let pending: ResponsePart[] = [];
 
   function flush(...more: readonly ResponsePart[]): readonly ResponsePart[] {
-    const due = [...waiting, ...more];
-    waiting = [];
+    const due = [...pending, ...more];
+    pending = [];
     return due;
   }
 
   function add(part: ResponsePart): readonly ResponsePart[] {
     parts.push(part);
     if (part.type === "reasoning" || part.data !== undefined) return flush(part);
-    waiting.push(part);
+    pending.push(part);
     return [];
   }
 
@@ -62,7 +62,7 @@ export function createResponseRecorder(): ResponseRecorder {
       const current = open.get(key) ?? { length: 0, metadata: undefined };
       current.length += text.length;
       current.metadata = providerMetadata ?? current.metadata;
-      // A thought that follows a text may begin a new message, so the text's part goes before it.
+      // A thought after a text may start a new message, so the part of the text goes first.
       if (isStart) {
         open.set(key, current);
         return kind === "reasoning" ? flush() : NOTHING;

@@ -1,8 +1,8 @@
 type HeaderFields = Readonly<Record<string, string>>;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** A provider that names a longer time than this counts in another unit than we think. */
-const LONGEST_MS = 31 * 86_400_000;
+/** A provider that names a longer time uses another unit than expected. */
+const MAX_WAIT_MS = 31 * 86_400_000;
 
 /** How long the provider asks to wait before the next request, from its headers or its message. */
 export function parseRetryWait(
@@ -19,10 +19,10 @@ export function parseRetryWait(
       headers["x-ratelimit-reset"] ?? /"x-ratelimit-reset":\s{0,9}"?(\d{9,13})/i.exec(body)?.[1],
       now,
     );
-  return found === undefined || !(found >= 0) || found > LONGEST_MS ? undefined : found;
+  return found === undefined || !(found >= 0) || found > MAX_WAIT_MS ? undefined : found;
 }
 
-/** "20 s", "3 min", "2 h", "4 days": rounded up, so that nobody returns too early. */
+/** "20 s", "3 min", "2 h", "4 days": rounded up, so that a retry is never too early. */
 export function formatWait(ms: number): string {
   if (ms <= 90_000) return `${Math.max(1, Math.ceil(ms / 1000))} s`;
   if (ms <= 90 * 60_000) return `${Math.ceil(ms / 60_000)} min`;
@@ -39,7 +39,7 @@ function parseDate(text: string | undefined, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
-/** OpenRouter names the instant of the reset, in milliseconds; others in seconds. */
+/** OpenRouter sends the time of the reset in milliseconds, others in seconds. */
 function parseReset(text: string | undefined, now: number): number | undefined {
   if (text === undefined || !/^\d{9,13}$/.test(text)) return undefined;
   const at = Number(text) * (text.length > 11 ? 1 : 1000);

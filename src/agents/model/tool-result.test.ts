@@ -9,7 +9,7 @@ const document = new TextEncoder().encode("%PDF-1.7");
 const called = [{ id: "c1", name: "draw", result: { parts: [textPart("Here it is."), picture] } }];
 const blob = async (hash: string) => ({ h: bytes, p: document, fake: bytes })[hash];
 
-describe("a picture in what a tool gives back", () => {
+describe("an image in a tool result", () => {
   it.each(["anthropic", "openai"] as const)("is part of the result for %s", async (provider) => {
     expect(await buildResultMessages(called, provider, blob)).toEqual([
       {
@@ -45,7 +45,7 @@ describe("a picture in what a tool gives back", () => {
     ]);
   });
 
-  it("is only named where its kind is read by few, its bytes are gone, or the tool failed", async () => {
+  it("is only named if few providers read its type, its bytes are gone, or the tool failed", async () => {
     const results = [
       { parts: [{ ...picture, mimeType: "image/svg+xml" }] },
       { parts: [{ ...picture, blob: "gone" }] },
@@ -64,7 +64,7 @@ describe("a picture in what a tool gives back", () => {
   });
 });
 
-describe("a document in what a tool gives back", () => {
+describe("a document in a tool result", () => {
   const result = { parts: [pdf] };
 
   it.each(["anthropic", "openai"] as const)("is part of the result for %s", async (provider) => {
@@ -83,7 +83,7 @@ describe("a document in what a tool gives back", () => {
     });
   });
 
-  it("is only named for other providers, and where it is not what it says", async () => {
+  it("is only named for other providers, and if its content is not a document", async () => {
     const named = [{ role: "tool", content: [{ output: { type: "text", value: "[file plan.pdf]" } }] }];
     expect(await buildResultMessages([{ id: "c", name: "draw", result }], "compatible", blob)).toMatchObject(
       named,

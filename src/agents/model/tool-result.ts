@@ -12,12 +12,14 @@ export interface CalledTool {
 
 type ReadBlob = (hash: string) => Promise<Uint8Array | undefined>;
 
-/** Kinds of pictures that every provider reads. */
+/** Image types that every provider reads. */
 const PICTURES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-/** Those whose tool results may hold pictures and documents; the others get pictures as a message after the results. */
+/**
+ * Providers whose tool results can contain images and documents; the others get images as a message after the results.
+ */
 const WITH_FILES: ReadonlySet<ProviderName> = new Set<ProviderName>(["anthropic", "openai"]);
-/** A larger document is named only: providers refuse the whole request for it. */
-const LARGEST_DOCUMENT = 10 * 1024 * 1024;
+/** Providers refuse a request with a larger document, so it is only named. */
+const MAX_DOCUMENT_BYTES = 10 * 1024 * 1024;
 
 interface ResultFile {
   readonly bytes: Uint8Array;
@@ -25,7 +27,7 @@ interface ResultFile {
   readonly filename?: string;
 }
 
-/** The results of one response's calls, with the pictures in them, as the provider takes them. */
+/** The results of one response's calls, with their images, in the provider's form. */
 export async function buildResultMessages(
   called: readonly CalledTool[],
   provider: ProviderName,
@@ -54,7 +56,7 @@ function toTextResult({ id, name, result }: CalledTool): ToolResultPart {
 
 async function toFileResult(called: CalledTool, blob: ReadBlob): Promise<ToolResultPart> {
   const { id, name, result } = called;
-  // The form of a failure holds words only.
+  // An error result can contain only text.
   if (isFailed(result)) return toTextResult(called);
   const files = await loadFiles(result.parts, blob, [isPicture, isDocument]);
   if (files.length === 0) return toTextResult(called);
@@ -102,9 +104,9 @@ function isPicture(part: Part): boolean {
   return part.type === "image" && PICTURES.has(part.mimeType);
 }
 
-/** A file that only calls itself a document would make every later request of the session fail. */
+/** A file that only claims to be a document would make every later request of the session fail. */
 function isDocument(part: Part, bytes: Uint8Array): boolean {
-  if (part.type !== "file" || bytes.byteLength > LARGEST_DOCUMENT) return false;
+  if (part.type !== "file" || bytes.byteLength > MAX_DOCUMENT_BYTES) return false;
   return Buffer.from(bytes.subarray(0, 5)).toString("latin1") === "%PDF-";
 }
 

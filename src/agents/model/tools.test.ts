@@ -9,7 +9,7 @@ import { model } from "./model.ts";
 const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
 const never = new AbortController().signal;
 
-/** A tool that adds, and remembers how often. */
+/** A tool that adds, and counts its calls. */
 function adding(more: Partial<Tool> = {}): Tool & { readonly sums: number[] } {
   const sums: number[] = [];
   return {
@@ -22,8 +22,8 @@ function adding(more: Partial<Tool> = {}): Tool & { readonly sums: number[] } {
       required: ["a", "b"],
     },
     effect: "none",
-    async run(given) {
-      const { a, b } = given as { a: number; b: number };
+    async run(args) {
+      const { a, b } = args as { a: number; b: number };
       sums.push(a + b);
       return { parts: [textPart(String(a + b))] };
     },
@@ -32,20 +32,20 @@ function adding(more: Partial<Tool> = {}): Tool & { readonly sums: number[] } {
 }
 
 const asks = (): { readonly title: string; readonly pattern: string } => ({ title: "Add?", pattern: "add" });
-const add = (id: string, given: string) => ({ id, name: "add", arguments: given });
+const add = (id: string, args: string) => ({ id, name: "add", arguments: args });
 
 function turn(tools: readonly Tool[], more: Partial<AgentTurn> = {}): AgentTurn {
   const history: Message[] = [{ session: "s", seq: 1, at: 0, role: "user", parts: [textPart("go")] }];
   return { session: "s", history, tools, blob: async () => undefined, ...more };
 }
 
-async function asked(asking: AgentTurn, ...replies: readonly Reply[]) {
+async function serveModel(asking: AgentTurn, ...replies: readonly Reply[]) {
   const server = await modelServer(...replies);
   const agent = model({ provider: "compatible", model: "tiny", baseUrl: server.url }, { retries: 0 });
   return { ...server, run: (signal = never) => agent.run(asking, signal)[Symbol.asyncIterator]() };
 }
 
-/** What comes, but for what is counted or only for the provider, of questions that are all answered so. */
+/** The events of an answer, without usage and model parts; every approval request gets this answer. */
 async function rest(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer = "once"): Promise<AgentEvent[]> {
   return (await everything(run, answer)).filter(({ type }) => type !== "usage" && type !== "model_part");
 }
@@ -68,9 +68,9 @@ async function until(run: AsyncIterator<AgentEvent>, type: AgentEvent["type"]): 
 }
 
 describe("a model that calls tools", () => {
-  it("gets what each of its calls gave, in its own form, and goes on", async () => {
+  it("gets the result of each call in its own form, and continues", async () => {
     const tool = adding({ effect: "external" });
-    const { run, requests } = await asked(
+    const { run, requests } = await serveModel(
       turn([tool]),
       { say: ["I add."], calls: [add("c1", '{"a":1,"b":2}'), add("c2", '{"a":3,"b":4}')], usage },
       { say: ["3 and 7."], usage },
@@ -109,9 +109,9 @@ describe("a model that calls tools", () => {
     ]);
   });
 
-  it("acts only when the next event is asked for", async () => {
+  it("runs a tool only when the next event is requested", async () => {
     const tool = adding();
-    const { run } = await asked(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
+    const { run } = await serveModel(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
     const events = run();
     await until(events, "tool_call");
     await new Promise((resolve) => setImmediate(resolve));
@@ -122,10 +122,10 @@ describe("a model that calls tools", () => {
   });
 
   it.each(["once", "session", "always"] as const)(
-    "asks the person first, and acts when they say %s",
+    "asks the person first, and runs the tool after %s",
     async (answer) => {
       const tool = adding({ buildApprovalRequest: asks });
-      const { run } = await asked(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
+      const { run } = await serveModel(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
       const found = await rest(run(), answer);
       expect(found.map(({ type }) => type)).toEqual(["approval", "tool_call", "tool_result", "text"]);
       expect(found[0]).toMatchObject({ request: { title: "Add?", pattern: "add" } });
@@ -134,10 +134,10 @@ describe("a model that calls tools", () => {
   );
 
   it.each(["deny", "never"] as const)(
-    "does not act when they say %s, and the model is told",
+    "does not run the tool after %s, and the model gets the denial",
     async (answer) => {
       const tool = adding({ buildApprovalRequest: asks, effect: "external" });
-      const { run, requests } = await asked(
+      const { run, requests } = await serveModel(
         turn([tool]),
         { calls: [add("c", '{"a":1,"b":2}')] },
         { say: ["Then not."] },
@@ -158,8 +158,8 @@ describe("a model that calls tools", () => {
     },
   );
 
-  it("is told in words that there is no such tool, since providers refuse calls of unknown ones", async () => {
-    const { run, requests } = await asked(
+  it("gets a text about an unknown tool, since providers refuse calls of unknown tools", async () => {
+    const { run, requests } = await serveModel(
       turn([adding()]),
       { calls: [{ id: "c", name: "sub", arguments: "{}" }] },
       { say: ["I see."] },
@@ -178,37 +178,37 @@ describe("a model that calls tools", () => {
 
   it.each([
     [
-      "that its arguments are no JSON",
+      "arguments that are not JSON",
       add("c", '{"a":1,'),
       "The arguments are not valid JSON: Expected double-quoted property name in JSON at position 7 (line 1 column 8). Call the tool again with one JSON object.",
     ],
     ["that its arguments are no object", add("c", "[1]"), "The arguments must be a JSON object."],
     ["what does not fit", add("c", '{"a":"1"}'), /do not fit: .*property 'b'.*a must be number\.$/],
     ["of a tool that throws", add("c", '{"a":0,"b":0}'), "add failed: no zeros"],
-  ])("is told %s, and may try again", async (_, call, words) => {
+  ])("gets an error for %s, and may try again", async (_, call, words) => {
     const tool = adding({
       async run() {
         throw new Error("no zeros");
       },
     });
-    const { run, requests } = await asked(turn([tool]), { calls: [call] }, { say: ["I see."] });
+    const { run, requests } = await serveModel(turn([tool]), { calls: [call] }, { say: ["I see."] });
     const found = await rest(run());
-    const said = typeof words === "string" ? words : expect.stringMatching(words);
+    const content = typeof words === "string" ? words : expect.stringMatching(words);
     expect(found).toMatchObject([
       { type: "tool_call", call: { id: "c" } },
-      { type: "tool_result", id: "c", failed: true, parts: [{ text: said }] },
+      { type: "tool_result", id: "c", failed: true, parts: [{ text: content }] },
       { type: "text", text: "I see." },
     ]);
-    expect(requests[1]?.body.messages.at(-1)).toEqual({ role: "tool", tool_call_id: "c", content: said });
+    expect(requests[1]?.body.messages.at(-1)).toEqual({ role: "tool", tool_call_id: "c", content });
   });
 
-  it("keeps what it was given as text when it is no JSON", async () => {
-    const { run } = await asked(turn([adding()]), { calls: [add("c", '{"a":1,')] }, { say: ["I see."] });
+  it("stores invalid JSON arguments as text", async () => {
+    const { run } = await serveModel(turn([adding()]), { calls: [add("c", '{"a":1,')] }, { say: ["I see."] });
     expect(await until(run(), "tool_call")).toMatchObject({ call: { arguments: '{"a":1,' } });
   });
 
-  it("is not asked again when it fails, or has to stop in the middle of a call", async () => {
-    const { run, requests } = await asked(turn([adding()]), {
+  it("gets no further request after a failure or in the middle of a call", async () => {
+    const { run, requests } = await serveModel(turn([adding()]), {
       calls: [add("c", '{"a":1}')],
       finish: "length",
     });
@@ -220,7 +220,11 @@ describe("a model that calls tools", () => {
       },
     ]);
     expect(requests).toHaveLength(1);
-    const broken = await asked(turn([adding()]), { calls: [add("c", '{"a":1,"b":2}')] }, { status: 500 });
+    const broken = await serveModel(
+      turn([adding()]),
+      { calls: [add("c", '{"a":1,"b":2}')] },
+      { status: 500 },
+    );
     expect((await rest(broken.run())).at(-1)).toMatchObject({
       type: "failed",
       reason: expect.stringContaining("has an internal error (500)"),
@@ -231,9 +235,9 @@ describe("a model that calls tools", () => {
     ["are no JSON", add("c", '{"a":1,')],
     ["do not fit", add("c", '{"a":"1"}')],
     ["are for a tool that does not exist", { id: "c", name: "sub", arguments: "{}" }],
-  ])("is stopped when it goes on calling with arguments that %s", async (_, call) => {
+  ])("is stopped after repeated calls with arguments that %s", async (_, call) => {
     const tool = adding();
-    const { run, requests } = await asked(turn([tool]), { calls: [call] });
+    const { run, requests } = await serveModel(turn([tool]), { calls: [call] });
     const found = await rest(run());
     expect(found.filter(({ type }) => type === "tool_result")).toHaveLength(5);
     expect(found.at(-1)).toEqual({
@@ -244,23 +248,23 @@ describe("a model that calls tools", () => {
     expect([requests.length, tool.sums]).toEqual([5, []]);
   });
 
-  it("is not stopped when some of its calls can be made", async () => {
+  it("is not stopped if some of its calls are valid", async () => {
     const tool = adding();
     const both = { calls: [add("c", '{"a":1,'), add("d", '{"a":1,"b":2}')] };
     const wrong = { calls: [add("c", '{"a":1,')] };
     const replies = [wrong, wrong, both, wrong, wrong, wrong, wrong, { say: ["Done."] }];
-    const { run } = await asked(turn([tool]), ...replies);
+    const { run } = await serveModel(turn([tool]), ...replies);
     expect((await rest(run())).at(-1)).toEqual({ type: "text", text: "Done." });
   });
 
-  it("may end without a word after it has called a tool", async () => {
-    const { run } = await asked(turn([adding()]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: [] });
+  it("may end without text after a tool call", async () => {
+    const { run } = await serveModel(turn([adding()]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: [] });
     expect((await rest(run())).at(-1)).toMatchObject({ type: "tool_result" });
   });
 
-  it("is stopped when it comes to no end", async () => {
+  it("is stopped when it calls tools without end", async () => {
     const tool = adding();
-    const { run, requests } = await asked(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] });
+    const { run, requests } = await serveModel(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] });
     const found = await rest(run());
     expect(found.at(-1)).toMatchObject({
       type: "failed",
@@ -269,7 +273,7 @@ describe("a model that calls tools", () => {
     expect([requests.length, tool.sums.length]).toEqual([50, 50]);
   });
 
-  it("has a name for each call that no other in the session has, whatever its provider calls them", async () => {
+  it("has a unique id in the session for each call, whatever the provider's ids are", async () => {
     const before: Message = {
       session: "s",
       seq: 1,
@@ -279,7 +283,7 @@ describe("a model that calls tools", () => {
       toolCalls: [{ id: "call_0", name: "add", arguments: {} }],
     };
     const asking = turn([adding()]);
-    const { run, requests } = await asked(
+    const { run, requests } = await serveModel(
       { ...asking, history: [before, ...asking.history] },
       { calls: [add("call_0", '{"a":1,"b":2}')] },
       { calls: [add("call_0", '{"a":1,"b":3}')] },
@@ -293,10 +297,10 @@ describe("a model that calls tools", () => {
     expect(ids).toEqual(["call_0", "call_0-2", "call_0-3"]);
   });
 
-  it("is told the head and the tail of a long output, and the whole is kept beside it", async () => {
+  it("gets the head and the tail of a long output, and the whole is stored", async () => {
     const long = `begin${"x".repeat(300_000)}end`;
     const tool = adding({ run: async () => ({ parts: [textPart(long)] }) });
-    const { run, requests } = await asked(
+    const { run, requests } = await serveModel(
       turn([tool]),
       { calls: [add("c", '{"a":1,"b":2}')] },
       { say: ["ok"] },
@@ -306,18 +310,18 @@ describe("a model that calls tools", () => {
     const [kept] = result.blobs ?? [];
     expect(new TextDecoder().decode(kept?.bytes)).toBe(long);
     expect(result.parts).toMatchObject([{ type: "text" }, { type: "file", blob: kept?.hash }]);
-    const told = result.parts[0]?.type === "text" ? result.parts[0].text : "";
-    expect(told).toMatch(/^beginx+\n\n\[260,008 characters are left out here\. .*\]\n\nx+end$/);
-    expect(told).toContain(`output:${kept?.hash}`);
-    expect(told.length).toBeLessThan(40_200);
-    expect(requests[1]?.body.messages.at(-1)?.content).toContain(told);
+    const text = result.parts[0]?.type === "text" ? result.parts[0].text : "";
+    expect(text).toMatch(/^beginx+\n\n\[260,008 characters are left out here\. .*\]\n\nx+end$/);
+    expect(text).toContain(`output:${kept?.hash}`);
+    expect(text.length).toBeLessThan(40_200);
+    expect(requests[1]?.body.messages.at(-1)?.content).toContain(text);
   });
 
-  it("is shown the pictures that a tool gives back", async () => {
+  it("gets the images that a tool returns", async () => {
     const parts = [textPart("Here."), { type: "image", blob: "h", mimeType: "image/png", size: 3 } as const];
     const blobs = [{ hash: "h", bytes: new Uint8Array([1, 2, 3]) }];
     const tool = adding({ run: async () => ({ parts, blobs }) });
-    const { run, requests } = await asked(
+    const { run, requests } = await serveModel(
       turn([tool]),
       { calls: [add("c", '{"a":1,"b":2}')] },
       { say: ["ok"] },
@@ -333,10 +337,10 @@ describe("a model that calls tools", () => {
     });
   });
 
-  it("is told of resources in words", async () => {
+  it("gets resources as text", async () => {
     const parts = [{ type: "resource", uri: "file:///a", text: "in it" } as const, textPart("seen")];
     const tool = adding({ run: async () => ({ parts }) });
-    const { run, requests } = await asked(
+    const { run, requests } = await serveModel(
       turn([tool]),
       { calls: [add("c", '{"a":1,"b":2}')] },
       { say: ["ok"] },
@@ -349,8 +353,8 @@ describe("a model that calls tools", () => {
 describe("a model that is stopped", () => {
   const calls = [add("c1", '{"a":1,"b":2}'), add("c2", '{"a":1,"b":2}')];
 
-  it("while it calls: nothing is called", async () => {
-    const { run, left } = await asked(turn([adding()]), { say: ["Now "], calls, hang: true });
+  it("makes no call if it is stopped while it calls", async () => {
+    const { run, left } = await serveModel(turn([adding()]), { say: ["Now "], calls, hang: true });
     const stop = new AbortController();
     const events = run(stop.signal);
     await until(events, "text");
@@ -359,9 +363,9 @@ describe("a model that is stopped", () => {
     await left;
   });
 
-  it("while the person is asked: it waits no longer", async () => {
+  it("stops waiting for an approval", async () => {
     const tool = adding({ buildApprovalRequest: asks });
-    const { run } = await asked(turn([tool]), { calls });
+    const { run } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
     await until(events, "approval");
@@ -371,9 +375,9 @@ describe("a model that is stopped", () => {
     expect(tool.sums).toEqual([]);
   });
 
-  it("between the call and the act: it does not act", async () => {
+  it("does not run the tool after the call event", async () => {
     const tool = adding();
-    const { run } = await asked(turn([tool]), { calls });
+    const { run } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
     await until(events, "tool_call");
@@ -382,7 +386,7 @@ describe("a model that is stopped", () => {
     expect(tool.sums).toEqual([]);
   });
 
-  it("while a tool acts: the tool hears of it, also one that does not listen, and the model is not asked again", async () => {
+  it("aborts a running tool, even one that ignores the signal, and sends no further request", async () => {
     const heard = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const tool = adding({
@@ -392,7 +396,7 @@ describe("a model that is stopped", () => {
         return new Promise(() => {});
       },
     });
-    const { run, requests } = await asked(turn([tool]), { calls });
+    const { run, requests } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
     await until(events, "tool_call");
@@ -407,9 +411,9 @@ describe("a model that is stopped", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("after a result: the next call is not made", async () => {
+  it("makes no further call after a result", async () => {
     const tool = adding();
-    const { run, requests } = await asked(turn([tool]), { calls });
+    const { run, requests } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
     await until(events, "tool_result");
@@ -427,7 +431,7 @@ describe("a model that cannot call tools", () => {
     [400, "`tools` is not supported with this model"],
     [422, "This model does not support function calling."],
   ])(
-    "is asked again without them, and without them at once the next time (%s %s)",
+    "gets the request again without tools, and the next one without tools at once (%s %s)",
     async (status, message) => {
       const refusal = { status, body: { error: { message } } };
       const server = await modelServer(refusal, { say: ["hello"] }, { say: ["again"] });
@@ -439,7 +443,7 @@ describe("a model that cannot call tools", () => {
     },
   );
 
-  it("is told in words what was called before, since it takes no calls in any other form", async () => {
+  it("gets earlier calls as text, since it accepts them in no other form", async () => {
     const before: readonly Message[] = [
       { session: "s", seq: 1, at: 0, role: "user", parts: [textPart("before")] },
       {
@@ -454,9 +458,13 @@ describe("a model that cannot call tools", () => {
     ];
     const asking = turn([adding()]);
     const refusal = { status: 400, body: { error: { message: "tiny does not support tools" } } };
-    const { run, requests } = await asked({ ...asking, history: [...before, ...asking.history] }, refusal, {
-      say: ["ok"],
-    });
+    const { run, requests } = await serveModel(
+      { ...asking, history: [...before, ...asking.history] },
+      refusal,
+      {
+        say: ["ok"],
+      },
+    );
     expect(await rest(run())).toEqual([{ type: "text", text: "ok" }]);
     const [offering, without] = requests.map(({ body }) => body.messages.slice(1));
     expect(offering?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
@@ -474,22 +482,22 @@ describe("a model that cannot call tools", () => {
     expect(requests[1]?.body).not.toHaveProperty("tools");
   });
 
-  it("is told from one that refuses for another reason", async () => {
+  it("is distinguished from a model that refuses for another reason", async () => {
     const refusal = { status: 400, body: { error: { message: "tool add: its schema is not valid" } } };
-    const { run, requests } = await asked(turn([adding()]), refusal);
+    const { run, requests } = await serveModel(turn([adding()]), refusal);
     expect(await rest(run())).toMatchObject([{ type: "failed" }]);
     expect(requests).toHaveLength(1);
   });
 });
 
-describe("how long a model thinks", () => {
-  it("is asked for as the chat wants it, and left to the provider otherwise", async () => {
+describe("the reasoning effort", () => {
+  it("is sent as the chat has set it, and otherwise left to the provider", async () => {
     for (const reasoning of ["none", "low", "medium", "high"] as const) {
-      const { run, requests } = await asked(turn([], { reasoning }), { say: ["ok"] });
+      const { run, requests } = await serveModel(turn([], { reasoning }), { say: ["ok"] });
       await rest(run());
       expect(requests[0]?.body.reasoning_effort).toBe(reasoning);
     }
-    const { run, requests } = await asked(turn([]), { say: ["ok"] });
+    const { run, requests } = await serveModel(turn([]), { say: ["ok"] });
     await rest(run());
     expect(requests[0]?.body).not.toHaveProperty("reasoning_effort");
     expect(requests[0]?.body).not.toHaveProperty("tools");

@@ -17,7 +17,7 @@ function reported(raw: Record<string, unknown> = {}): LanguageModelUsage {
 }
 
 describe("the usage of a request", () => {
-  it("has the cost that the provider reports, whatever the price table says", () => {
+  it("has the cost that the provider reports, not that of the price table", () => {
     const usage = toUsageDelta(reported({ cost: 0.25 }), { provider: "openai", model: "gpt-5" }, at);
     expect(usage).toMatchObject({ costUsd: 0.25, costStatus: "actual", costSource: "provider" });
   });

@@ -3,7 +3,7 @@ import { findPrice, PRICES_AS_OF, type PricedTokens, priceRequest } from "../../
 import type { UsageDelta } from "../../core/usage.ts";
 import type { ModelChoice } from "./provider.ts";
 
-/** Tokens as our counters have them: what came from the cache is not input again. */
+/** The tokens as Postrider counts them: tokens from the cache are not input again. */
 export function toUsageDelta(
   usage: LanguageModelUsage,
   choice: ModelChoice,
@@ -28,7 +28,7 @@ export function toUsageDelta(
   };
 }
 
-/** The provider's own number, else one from the price table; the only place where a cost is made. */
+/** The provider's own cost, or else one from the price table; no other function computes a cost. */
 function computeCost(
   usage: LanguageModelUsage,
   { provider, model }: ModelChoice,

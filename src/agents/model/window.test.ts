@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { model } from "./model.ts";
 import { findModelWindow } from "./window.ts";
 
-describe("how much a model reads", () => {
+describe("the context window of a model", () => {
   it.each([
     ["claude-sonnet-5-5", 200_000],
     ["anthropic/claude-opus-4-6", 200_000],
@@ -21,7 +21,7 @@ describe("how much a model reads", () => {
     expect(findModelWindow(name)).toBe(window);
   });
 
-  it("is what the configuration says of its own model, and of no other", () => {
+  it("can be configured for the configured model only", () => {
     const agent = model({
       provider: "compatible",
       model: "mine",

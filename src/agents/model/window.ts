@@ -1,9 +1,9 @@
-/** What a model of which nothing is known reads: most read this much today, and a summary too early only costs words. */
+/** The window of an unknown model: most have at least this, and a summary that is too early only costs text. */
 const DEFAULT_WINDOW = 128_000;
 
 /**
- * How many tokens well-known families read, where it is not the default; the first that fits. Rather too small than too
- * large: where a family has grown, the configuration can say so.
+ * The context windows of well-known families that differ from the default; the first match counts. Rather too small than
+ * too large: the configuration can set a larger one.
  */
 const WINDOWS: readonly (readonly [RegExp, number])[] = [
   [/^claude-(instant|v?2\.0)/, 100_000],
@@ -20,7 +20,7 @@ const WINDOWS: readonly (readonly [RegExp, number])[] = [
   [/^mixtral-8x7b/, 32_768],
 ];
 
-/** The tokens that a model reads at once, by its name as providers write it: `anthropic/claude-…` is a claude, too. */
+/** The context window of a model, by its name as providers write it: `anthropic/claude-…` is a claude, too. */
 export function findModelWindow(model: string): number {
   const name = model.toLowerCase().replace(/^.*\//, "");
   return WINDOWS.find(([family]) => family.test(name))?.[1] ?? DEFAULT_WINDOW;

@@ -19,8 +19,8 @@ import type { EditorContext } from "./editor-context.ts";
 type OfferedAnswer = Exclude<ApprovalAnswer, "always">;
 
 /**
- * How each answer is offered, one of each kind: of two `allow_always` some editors take the last. It is the narrower one,
- * which ends with the session; `/approve always` gives the other.
+ * One option of each kind: some editors use the last of two `allow_always`. Here it applies to the session only;
+ * `/approve always` allows more.
  */
 const OPTIONS: Readonly<Record<OfferedAnswer, Omit<PermissionOption, "optionId">>> = {
   once: { name: "Allow once", kind: "allow_once" },
@@ -30,41 +30,43 @@ const OPTIONS: Readonly<Record<OfferedAnswer, Omit<PermissionOption, "optionId">
 };
 
 /**
- * Asks whoever sits at the editor. The question is a row, so it can be answered anywhere; then the editor is told that
- * nobody waits for its answer any more.
+ * Asks the person at the editor for permission. The question is a stored row, so it can also be answered elsewhere; then
+ * the request to the editor is cancelled.
  */
 export async function askInEditor(
   editor: EditorContext,
   turn: Turn,
   request: ApprovalRequest,
-  /** The call that waits for the answer, if it is about one. */
+  /** The tool call that needs the permission, if there is one. */
   call: ToolCallUpdate | undefined,
   signal: AbortSignal,
 ): Promise<ApprovalOutcome> {
-  const over = new AbortController();
-  const put = async (asked: Approval): Promise<void> => {
-    // Not awaited: the answer may come from elsewhere first.
+  const settled = new AbortController();
+  const sendQuestion = async (asked: Approval): Promise<void> => {
+    // Not awaited: another client may answer first.
     void requestPermission(
       editor,
       asked,
       { ...(call ?? toApprovalCard(asked)), status: "pending" },
-      AbortSignal.any([signal, over.signal]),
-    ).catch((error: unknown) => editor.log.error({ error }, "an answer could not be stored"));
+      AbortSignal.any([signal, settled.signal]),
+    ).catch((error: unknown) =>
+      editor.log.error({ error }, "the editor's answer to an approval could not be stored"),
+    );
   };
-  const expired = (asked: Approval): Promise<void> => {
+  const onExpired = (asked: Approval): Promise<void> => {
     const content = { type: "text", text: `${formatExpiredApproval(asked)}\n\n` } as const;
     const update = { sessionUpdate: "agent_message_chunk", content } as const;
     return editor.client.notify("session/update", { sessionId: asked.session, update });
   };
   try {
     return await requestApproval(
-      { ...editor, sendQuestion: put, onExpired: expired },
+      { ...editor, sendQuestion, onExpired },
       turn,
       request,
       AbortSignal.any([editor.signal, signal]),
     );
   } finally {
-    over.abort();
+    settled.abort();
   }
 }
 
@@ -86,13 +88,13 @@ async function requestPermission(
     .then(
       (response) => parsePermissionAnswer(response, options),
       (error: unknown): ApprovalAnswer | undefined => {
-        if (!signal.aborted) log.warn({ error }, "the editor could not ask");
-        // An editor that is gone has not answered.
+        if (!signal.aborted) log.warn({ error }, "the editor could not show the approval");
+        // A closed connection is no answer.
         return error instanceof RequestError ? "deny" : undefined;
       },
     );
   if (signal.aborted || answer === undefined) return;
-  // Refused only when it was answered elsewhere in the same moment: that answer counts.
+  // Refused only if another client answered first: that answer counts.
   await store.access.answerApproval({ person, approval, answer, now: clock.now() });
 }
 
@@ -108,7 +110,7 @@ function toApprovalCard({ number, request }: Approval): ToolCallUpdate {
   };
 }
 
-/** What cannot be recognised again is allowed or refused this once. */
+/** A request without a pattern can only be answered once. */
 function buildPermissionOptions(request: ApprovalRequest): PermissionOption[] {
   const offered: readonly OfferedAnswer[] = [
     "once",
@@ -119,7 +121,7 @@ function buildPermissionOptions(request: ApprovalRequest): PermissionOption[] {
   return offered.map((optionId) => ({ optionId, ...OPTIONS[optionId] }));
 }
 
-/** What was not offered is no. */
+/** An answer that was not offered denies. */
 function parsePermissionAnswer(
   response: Partial<RequestPermissionResponse> | null,
   offered: readonly PermissionOption[],

@@ -1,10 +1,10 @@
 import { isAbsolute, resolve } from "node:path";
 import type { ToolCallLocation } from "@agentclientprotocol/sdk/unstable";
 
-/** What a tool was given, by name. */
+/** The arguments of a tool call, by name. */
 export type CallArguments = Readonly<Record<string, unknown>>;
 
-/** Some models give their arguments as JSON in a text; what is none is kept as `raw`. */
+/** Some models send the arguments as JSON text. Text that is not JSON becomes `raw`. */
 export function parseCallArguments(input: unknown): CallArguments {
   const value = typeof input === "string" ? parseJsonText(input) : input;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as CallArguments;
@@ -19,10 +19,10 @@ function parseJsonText(json: string): unknown {
   }
 }
 
-/** The first of these that was given. Commands may be lists of words, and lines may be numbers. */
-export function findCallArgument(given: CallArguments, names: readonly string[]): string | undefined {
+/** The first of these arguments that has a value. A command may be a list of words, and a line a number. */
+export function findCallArgument(args: CallArguments, names: readonly string[]): string | undefined {
   for (const name of names) {
-    const value = given[name];
+    const value = args[name];
     if (typeof value === "string" && value !== "") return value;
     if (typeof value === "number") return String(value);
     if (Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === "string")) {
@@ -50,50 +50,50 @@ const PATHS = [
 const SOURCES = ["source", "src", "from", "old_path"];
 const DESTINATIONS = ["destination", "dest", "to", "new_path", "target"];
 const LINES = ["line", "offset", "start_line", "startLine", "line_number", "lineNumber", "insert_line"];
-/** The protocol's own limit. */
+/** The limit of the protocol. */
 const MAX_LINE = 2 ** 32 - 1;
 const MAX_LOCATIONS = 20;
 
-export function findCallPath(given: CallArguments): string | undefined {
-  return findCallArgument(given, PATHS) ?? parsePatchPaths(given)[0];
+export function findCallPath(args: CallArguments): string | undefined {
+  return findCallArgument(args, PATHS) ?? parsePatchPaths(args)[0];
 }
 
-/** From where to where something is moved. */
+/** The source and the destination of a move. */
 export function findMovePaths(
-  given: CallArguments,
+  args: CallArguments,
 ): readonly [from: string | undefined, to: string | undefined] {
-  return [findCallArgument(given, [...SOURCES, ...PATHS]), findCallArgument(given, DESTINATIONS)];
+  return [findCallArgument(args, [...SOURCES, ...PATHS]), findCallArgument(args, DESTINATIONS)];
 }
 
-/** Where an editor may look while the tool works. */
+/** The files that the editor may show while the tool runs. */
 export function findCallLocations(
-  given: CallArguments,
+  args: CallArguments,
   isMove: boolean,
   cwd: string | undefined,
 ): ToolCallLocation[] {
   const named = isMove
-    ? findMovePaths(given)
-    : [findCallPath(given), ...filterStrings(given.paths), ...parsePatchPaths(given)];
+    ? findMovePaths(args)
+    : [findCallPath(args), ...filterStrings(args.paths), ...parsePatchPaths(args)];
   const paths = named.flatMap((path) => {
-    const place = path === undefined ? undefined : resolveCallPath(path, cwd);
-    return place === undefined ? [] : [place];
+    const absolute = path === undefined ? undefined : resolveCallPath(path, cwd);
+    return absolute === undefined ? [] : [absolute];
   });
-  const line = findLine(given);
+  const line = findLine(args);
   return [...new Set(paths)]
     .slice(0, MAX_LOCATIONS)
     .map((path, at) => (at === 0 && line !== undefined ? { path, line } : { path }));
 }
 
-/** Nothing for what is no place in the file system, or one that cannot be known. */
+/** The absolute path; `undefined` for URLs and for paths that cannot be resolved. */
 export function resolveCallPath(path: string, cwd: string | undefined): string | undefined {
   if (path.includes("\0") || path.startsWith("~") || /^[a-z][a-z0-9+.-]+:/i.test(path)) return undefined;
   if (isAbsolute(path)) return resolve(path);
   return cwd === undefined ? undefined : resolve(cwd, path);
 }
 
-function findLine(given: CallArguments): number | undefined {
-  const range = Array.isArray(given.view_range) ? (given.view_range as readonly unknown[])[0] : undefined;
-  const line = Number(findCallArgument(given, LINES) ?? range);
+function findLine(args: CallArguments): number | undefined {
+  const range = Array.isArray(args.view_range) ? (args.view_range as readonly unknown[])[0] : undefined;
+  const line = Number(findCallArgument(args, LINES) ?? range);
   return Number.isInteger(line) && line >= 1 && line <= MAX_LINE ? line : undefined;
 }
 
@@ -101,14 +101,14 @@ function filterStrings(paths: unknown): readonly string[] {
   return Array.isArray(paths) ? paths.filter((path): path is string => typeof path === "string") : [];
 }
 
-/** A patch given as one text. */
-export function findCallPatch(given: CallArguments): string | undefined {
-  const patch = findCallArgument(given, ["patch", "diff", "input", "patch_text", "raw"]);
+/** A patch that is one text argument. */
+export function findCallPatch(args: CallArguments): string | undefined {
+  const patch = findCallArgument(args, ["patch", "diff", "input", "patch_text", "raw"]);
   return patch !== undefined && /^(\*\*\* |--- |\+\+\+ |@@ )/m.test(patch) ? patch : undefined;
 }
 
-function parsePatchPaths(given: CallArguments): readonly string[] {
-  const patch = findCallPatch(given);
+function parsePatchPaths(args: CallArguments): readonly string[] {
+  const patch = findCallPatch(args);
   if (patch === undefined) return [];
   const heads = patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)([^\t\r\n]+)/gm);
   return [...heads].slice(0, MAX_LOCATIONS).flatMap(([, path]) => (path === undefined ? [] : [path]));
@@ -123,15 +123,15 @@ const OLD = ["old_string", "old_str", "oldText", "old_text", "oldString", "old",
 const NEW = ["new_string", "new_str", "newText", "new_text", "newString", "new", "replace"];
 const CONTENTS = ["content", "contents", "file_text", "text", "fileText"];
 
-/** What a file is to hold; nothing was said about what it holds now. */
-export function findCallWrites(given: CallArguments): readonly CallEdit[] {
-  const name = CONTENTS.find((key) => typeof given[key] === "string");
-  return name === undefined ? [] : [{ oldText: null, newText: String(given[name]) }];
+/** The new content of a file. The arguments do not contain the old content. */
+export function findCallWrites(args: CallArguments): readonly CallEdit[] {
+  const name = CONTENTS.find((key) => typeof args[key] === "string");
+  return name === undefined ? [] : [{ oldText: null, newText: String(args[name]) }];
 }
 
-/** What is to be replaced, one or several places at once. */
-export function findCallEdits(given: CallArguments): readonly CallEdit[] {
-  const edits = Array.isArray(given.edits) ? (given.edits as readonly unknown[]) : [given];
+/** The replacements in a file. */
+export function findCallEdits(args: CallArguments): readonly CallEdit[] {
+  const edits = Array.isArray(args.edits) ? (args.edits as readonly unknown[]) : [args];
   return edits.flatMap((edit) => {
     if (typeof edit !== "object" || edit === null) return [];
     const fields = edit as CallArguments;

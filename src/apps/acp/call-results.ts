@@ -1,33 +1,33 @@
 import type { Message } from "../../core/message.ts";
 
 export interface CallResults {
-  /** By the place of the message that calls: a result for each of its calls. */
+  /** By the index of the message with the calls: the result of each call. */
   readonly resultsAt: ReadonlyMap<number, readonly (Message | undefined)[]>;
-  /** The places of these results. */
+  /** The indexes of these results. */
   readonly resultIndexes: ReadonlySet<number>;
 }
 
-/** A result belongs to the nearest call before it that has its id; where a message repeats an id, in order. */
+/** A result belongs to the nearest earlier call with its id. If one message repeats an id, results match in order. */
 export function pairCallResults(history: readonly Message[]): CallResults {
   const resultsAt = new Map<number, (Message | undefined)[]>();
-  const taken = new Set<number>();
-  const waiting = new Map<string, { readonly from: number; readonly places: number[] }>();
+  const resultIndexes = new Set<number>();
+  const openCalls = new Map<string, { readonly from: number; readonly positions: number[] }>();
   for (const [at, message] of history.entries()) {
     if (message.role === "assistant" && message.toolCalls !== undefined) {
       resultsAt.set(at, []);
-      for (const [place, { id }] of message.toolCalls.entries()) {
-        const here = waiting.get(id);
-        if (here?.from === at) here.places.push(place);
-        else waiting.set(id, { from: at, places: [place] });
+      for (const [position, { id }] of message.toolCalls.entries()) {
+        const here = openCalls.get(id);
+        if (here?.from === at) here.positions.push(position);
+        else openCalls.set(id, { from: at, positions: [position] });
       }
     } else if (message.role === "tool" && message.toolCallId !== undefined) {
-      const here = waiting.get(message.toolCallId);
-      const place = here?.places.shift();
+      const here = openCalls.get(message.toolCallId);
+      const position = here?.positions.shift();
       const results = here && resultsAt.get(here.from);
-      if (place === undefined || results === undefined) continue;
-      results[place] = message;
-      taken.add(at);
+      if (position === undefined || results === undefined) continue;
+      results[position] = message;
+      resultIndexes.add(at);
     }
   }
-  return { resultsAt, resultIndexes: taken };
+  return { resultsAt, resultIndexes };
 }

@@ -1,29 +1,29 @@
 import type { ToolCall } from "../../core/message.ts";
 import type { OldText } from "./old-text.ts";
 
-/** A call as an editor knows it. */
+/** A tool call that the editor shows. */
 export interface TrackedCall {
   readonly toolCallId: string;
   readonly call: ToolCall;
-  /** What the file held that it writes. */
+  /** The old text of the file that the call writes. */
   readonly oldText?: OldText;
-  /** The editor's terminal in which it runs. */
+  /** The editor's terminal that runs the call. */
   terminalId?: string;
 }
 
-/** The calls that an editor was shown: each under an id of its own, some still without a result. */
+/** The calls that the editor shows, each with a unique id, and those without a result. */
 export interface CallTracker {
-  /** An id that no other call has. Providers count anew in each answer, so the place in the session tells them apart. */
+  /** Takes a unique id. Providers may repeat ids in each answer, so the seq of the message makes them differ. */
   claimId(id: string, seq: number): string;
-  /** What `idFor` would give, without taking it. */
+  /** The id that `claimId` would return. */
   peekNextId(id: string, seq: number): string;
-  /** The call waits for its result. Calls of an earlier message by the same id get none any more. */
+  /** The call has no result yet. Calls of an earlier message with the same id no longer get one. */
   open(shown: TrackedCall, seq: number): void;
-  /** The call that a result belongs to; it waits no longer. */
+  /** Returns the call that a result belongs to, and forgets it. */
   close(id: string): TrackedCall | undefined;
-  /** The waiting call of this id, which goes on waiting. */
+  /** The first call with this id that has no result. */
   findOpen(id: string): TrackedCall | undefined;
-  /** Everything is about to be shown again, under the same ids. */
+  /** A replay follows, with the same ids. */
   clear(): void;
 }
 

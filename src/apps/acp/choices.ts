@@ -14,21 +14,21 @@ import {
 import { PostriderError } from "../../core/errors.ts";
 import { isModelName } from "../../core/model-name.ts";
 
-/** What the agent's questions whether it may come to. */
+/** The answer to approval requests in each mode. */
 const MODES: Readonly<Record<ApprovalMode, { readonly name: string; readonly description: string }>> = {
-  ask: { name: "Ask", description: "You are asked before anything is done that changes something." },
-  allow: { name: "Allow", description: "Nothing is asked: whatever the agent wants to do is allowed." },
-  deny: { name: "Deny", description: "Nothing is asked: whatever would change something is refused." },
+  ask: { name: "Ask", description: "Asks you before the agent changes anything." },
+  allow: { name: "Allow", description: "Allows every action of the agent without a question." },
+  deny: { name: "Deny", description: "Denies every action that changes something, without a question." },
 };
 
-/** Stands for what is configured, where nothing was chosen. */
+/** The value of an option that was not set: the configuration applies. */
 const DEFAULT = "default";
 
 export function buildModes({ approvals = "ask" }: ConversationSettings): SessionModeState {
   return { currentModeId: approvals, availableModes: APPROVAL_MODES.map((id) => ({ id, ...MODES[id] })) };
 }
 
-/** Everything that can be chosen for a thread, and what is. */
+/** The options of a thread with their current values. */
 export function buildConfigOptions(
   chosen: ConversationSettings,
   agent: { readonly name: string; readonly models: Iterable<string> },
@@ -59,7 +59,7 @@ export function buildConfigOptions(
       category: "thought_level",
       type: "select",
       currentValue: chosen.reasoning ?? DEFAULT,
-      options: [{ value: DEFAULT, name: "As the model has it" }, ...toSelectOptions(REASONING)],
+      options: [{ value: DEFAULT, name: "Default of the model" }, ...toSelectOptions(REASONING)],
     },
   ];
 }
@@ -68,7 +68,7 @@ function toSelectOptions(values: Iterable<string>): SessionConfigSelectOption[] 
   return [...values].map((value) => ({ value, name: value }));
 }
 
-/** What choosing this value changes. */
+/** The change of settings that an option and its value stand for. */
 export function parseChoice(option: string, value: unknown): SettingsChange {
   if (typeof value !== "string") throw invalidChoice(option, "a text");
   const isCleared = value === DEFAULT;

@@ -15,7 +15,7 @@ const refusal = (...prompt: unknown[]): unknown => {
   }
 };
 
-/** What an editor gets back of what it sent, through what is stored. */
+/** The blocks after a round trip through the stored parts. */
 async function sentAndShown(prompt: readonly ContentBlock[]): Promise<ContentBlock[]> {
   const { messages, blobs } = prepareMessages({ role: "user", parts: parsePrompt(prompt) });
   const bytes = new Map(blobs.map((blob) => [blob.hash, blob.bytes]));
@@ -25,7 +25,7 @@ async function sentAndShown(prompt: readonly ContentBlock[]): Promise<ContentBlo
 const text = (said: string): ContentBlock => ({ type: "text", text: said });
 
 describe("a prompt", () => {
-  it("is stored by its kinds: words, pictures, files, resources and links", () => {
+  it("becomes parts: text, pictures, files, resources and links", () => {
     const said = parsePrompt([
       text("look"),
       { type: "image", data: base64("png"), mimeType: "image/png" },
@@ -49,7 +49,7 @@ describe("a prompt", () => {
     ]);
   });
 
-  it("keeps the address of bytes, so that an agent can go there", () => {
+  it("keeps the URI of an attachment, so that an agent can open it", () => {
     const uri = "file:///home/a/my%20plan.png?x=1#top";
     const resource = { uri, mimeType: "image/png", blob: base64("png") };
     expect(parsePrompt([{ type: "resource", resource }])).toMatchObject([
@@ -58,7 +58,7 @@ describe("a prompt", () => {
     ]);
   });
 
-  it("keeps what a link says besides its address, and does not repeat what the address says", () => {
+  it("keeps the name and title of a link, unless its URI contains them", () => {
     const link = { type: "resource_link", name: "My notes" } as const;
     expect(parsePrompt([{ ...link, uri: "zed:///thread/7?name=My+notes", title: "My notes" }])).toEqual([
       { type: "resource", uri: "zed:///thread/7?name=My+notes" },
@@ -69,7 +69,7 @@ describe("a prompt", () => {
     ]);
   });
 
-  it("reads as its words, one block under the other", () => {
+  it("has its text blocks one per line", () => {
     const parts = parsePrompt([text("one"), text(""), text("two")]) as readonly Part[];
     expect(getText({ parts })).toBe("one\ntwo");
   });
@@ -82,7 +82,7 @@ describe("a prompt", () => {
     ["a kind that is not known", { type: "hologram" }],
     ["no text", { type: "text" }],
     ["a link to nowhere", { type: "resource_link", name: "x", uri: "" }],
-  ])("is refused for %s, and says which block", (_, block) => {
+  ])("is refused for %s, with the number of the block", (_, block) => {
     expect(refusal(text("fine"), block)).toMatchObject({
       code: "invalid_input",
       message: expect.stringContaining("prompt[1]"),
@@ -90,7 +90,7 @@ describe("a prompt", () => {
     });
   });
 
-  it("is refused when it is too large, in bytes or in words", () => {
+  it("is refused if its bytes or its text are too large", () => {
     const half = text("x".repeat(MAX_PART_BYTES / 2 + 1));
     const large = { type: "image", mimeType: "image/png", data: "A".repeat(MAX_PART_BYTES * 1.4) };
     const justTooLarge = { ...large, data: base64(new Uint8Array(MAX_PART_BYTES + 1)) };
@@ -104,12 +104,12 @@ describe("a prompt", () => {
     expect(refusal({ ...large, data: base64(new Uint8Array(MAX_PART_BYTES)) })).toHaveLength(1);
   });
 
-  it("takes base64 with line breaks and without padding", () => {
+  it("accepts base64 with line breaks and without padding", () => {
     const [part] = parsePrompt([{ type: "image", mimeType: "image/png", data: "aGVs\r\nbG8" }]);
     expect(part).toMatchObject({ data: new Uint8Array(Buffer.from("hello")) });
   });
 
-  it("comes back as it went in, whatever its kinds", async () => {
+  it("survives a round trip, whatever its blocks", async () => {
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 50 }).map(base64);
     const segment = fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" }).map(encodeURIComponent);
     const uri = segment.map((name) => `file:///project/${name}`);
@@ -142,10 +142,10 @@ describe("a prompt", () => {
   });
 });
 
-describe("the words of a prompt", () => {
+describe("the text of a prompt", () => {
   const link = { type: "resource_link", uri: "file:///a.md", name: "a.md" } as const;
 
-  it("are a command where the prompt begins with one; what is attached is an argument", () => {
+  it("is a command if the prompt starts with one; an attachment is an argument", () => {
     expect(parseCommand(extractPromptText([text("/title Plans "), text("of May")]))).toEqual({
       name: "title",
       args: "Plans \nof May",
@@ -156,7 +156,7 @@ describe("the words of a prompt", () => {
     });
   });
 
-  it("are no command behind something else", () => {
+  it("is no command after another block", () => {
     const image = { type: "image", data: "AAAA", mimeType: "image/png" } as const;
     expect(parseCommand(extractPromptText([image, text("/undo")]))).toBeUndefined();
     expect(parseCommand(extractPromptText([{ ...link, uri: "/undo" }]))).toBeUndefined();
@@ -164,10 +164,10 @@ describe("the words of a prompt", () => {
   });
 });
 
-describe("what is shown of parts", () => {
+describe("the content blocks of parts", () => {
   const hash = "0".repeat(64);
 
-  it("says so where the bytes are gone or too many for one line", async () => {
+  it("are text if the bytes are missing or too many for one line", async () => {
     const image = { type: "image", blob: hash, mimeType: "image/png", size: 3, name: "a.png" } as const;
     expect(await loadContentBlocks([image], async () => undefined)).toEqual([
       text("[image a.png: no longer stored]"),
@@ -176,7 +176,7 @@ describe("what is shown of parts", () => {
     expect(block).toMatchObject({ type: "text", text: expect.stringContaining("too many") });
   });
 
-  it("is an address of its own for a file that came with a name only", async () => {
+  it("have a generated URI for a file that has only a name", async () => {
     const file = {
       type: "file",
       blob: hash,
@@ -192,7 +192,7 @@ describe("what is shown of parts", () => {
     ]);
   });
 
-  it("is the bytes of a resource that names some", async () => {
+  it("contain the bytes of a resource with a blob", async () => {
     const resource = { type: "resource", uri: "db://7", blob: hash } as const;
     expect(await loadContentBlocks([resource], async () => new Uint8Array([1]))).toEqual([
       { type: "resource", resource: { uri: "db://7", blob: "AQ==" } },

@@ -5,22 +5,22 @@ import type { DataPart } from "../../sessions/message-input.ts";
 import { buildAttachmentUri, getAttachmentName, hasTextInUri } from "./attachment-name.ts";
 
 /**
- * What an editor's prompt says, as it is stored. Bytes that have an address are followed by it, because an agent that
- * works in the same folder can go there; `blocksOf` puts the two together again. Nothing is written.
+ * The message parts of a prompt. A URI follows the bytes of an attachment as a separate part, because an agent in the same
+ * folder can open it; `toContentBlocks` joins the two again.
  */
 export function parsePrompt(prompt: readonly ContentBlock[]): readonly (Part | DataPart)[] {
-  let words = 0;
+  let textBytes = 0;
   return prompt.flatMap((block, index) => {
     const parts = parseBlock(block, `prompt[${index}]`);
-    for (const part of parts) if ("text" in part) words += Buffer.byteLength(part.text ?? "");
-    if (words > MAX_PART_BYTES) throw promptTooLarge(`prompt[${index}]`);
+    for (const part of parts) if ("text" in part) textBytes += Buffer.byteLength(part.text ?? "");
+    if (textBytes > MAX_PART_BYTES) throw promptTooLarge(`prompt[${index}]`);
     return parts;
   });
 }
 
 /**
- * The words of a prompt, one block under the other, with the addresses of what is attached between them. A command is
- * one only where the prompt begins with it, so whatever else stands first leaves an empty line.
+ * The text blocks of a prompt and the URIs of its attachments, one per line. Only the first line can be a command, so an
+ * attachment in front leaves an empty first line.
  */
 export function extractPromptText(prompt: readonly ContentBlock[]): string {
   const lines = prompt.flatMap((block) => {
@@ -31,10 +31,10 @@ export function extractPromptText(prompt: readonly ContentBlock[]): string {
   return `${prompt[0]?.type === "text" ? "" : "\n"}${lines.join("\n")}`;
 }
 
-/** A line of the protocol has 32 MiB at most, or the editor hangs up; base64 makes four bytes of three. */
+/** Editors close the connection at a line of more than 32 MiB; base64 needs four bytes for three. */
 const MAX_SHOWN_BYTES = 23 * 1024 * 1024;
 
-/** Parts as an editor shows them. Bytes that are gone, or too many for one line, are told of in words. */
+/** Parts as content blocks of the protocol. Text replaces bytes that are missing or too large for one line. */
 export async function loadContentBlocks(
   parts: readonly Part[],
   blob: (hash: string) => Promise<Uint8Array | undefined>,
@@ -45,7 +45,7 @@ export async function loadContentBlocks(
   return toContentBlocks(parts, (hash) => bytes.get(hash));
 }
 
-/** The same where the bytes are at hand. */
+/** The same with bytes that are in memory. */
 export function toContentBlocks(
   parts: readonly Part[],
   blob: (hash: string) => Uint8Array | undefined,
@@ -80,9 +80,9 @@ function parseBlock(block: ContentBlock, field: string): readonly (Part | DataPa
       return parseEmbedded(block.resource, field);
     case "resource_link": {
       const { uri, mimeType, name, title, description } = block;
-      if (requireString(uri, field) === "") throw invalidPrompt(field, "is a link that has no uri");
-      // What the address tells already need not be said.
-      const more = [name, title, description].filter((said) => said && !hasTextInUri(uri, said));
+      if (requireString(uri, field) === "") throw invalidPrompt(field, "is a link without a uri");
+      // Leave out words that the URI contains.
+      const more = [name, title, description].filter((words) => words && !hasTextInUri(uri, words));
       const caption = [...new Set(more)].join(": ");
       return [
         ...(caption === "" ? [] : [textPart(caption)]),
@@ -91,7 +91,7 @@ function parseBlock(block: ContentBlock, field: string): readonly (Part | DataPa
     }
     default: {
       const { type } = block as { readonly type: unknown };
-      throw invalidPrompt(field, `is of the type ${JSON.stringify(type)}, which Postrider does not know`);
+      throw invalidPrompt(field, `has the type ${JSON.stringify(type)}, which Postrider does not support`);
     }
   }
 }
@@ -114,7 +114,7 @@ function attachUri(part: DataPart, uri: string): readonly (Part | DataPart)[] {
   return [named, { type: "resource", uri, mimeType: part.mimeType }];
 }
 
-/** The address that `withAddress` put after bytes. */
+/** The URI that `attachUri` put after the bytes. */
 function findAttachedUri(part: Part, next: Part | undefined): string | undefined {
   if (part.type !== "image" && part.type !== "file") return undefined;
   if (next?.type !== "resource" || next.text !== undefined || next.blob !== undefined) return undefined;
@@ -153,13 +153,13 @@ function pickMimeType(mimeType: string | null | undefined): { readonly mimeType?
   return mimeType ? { mimeType } : {};
 }
 
-/** Strict, where Node would skip what it does not know and give other bytes than were meant. */
+/** Strict: Node would skip invalid characters and return other bytes. */
 function decodeBase64(data: string, field: string): Uint8Array {
   const base64 = requireString(data, field).replaceAll(/\s+/g, "");
   if (base64 === "") throw invalidPrompt(field, "is empty");
   if (base64.length > (MAX_PART_BYTES / 3) * 4 + 4) throw promptTooLarge(field);
   const digits = /^([A-Za-z0-9+/]+)={0,2}$/.exec(base64)?.[1];
-  if (digits === undefined || digits.length % 4 === 1) throw invalidPrompt(field, "is no valid base64");
+  if (digits === undefined || digits.length % 4 === 1) throw invalidPrompt(field, "is not valid base64");
   const bytes = new Uint8Array(Buffer.from(digits, "base64"));
   if (bytes.byteLength > MAX_PART_BYTES) throw promptTooLarge(field);
   return bytes;
@@ -167,11 +167,11 @@ function decodeBase64(data: string, field: string): Uint8Array {
 
 function requireString(value: unknown, field: string): string {
   if (typeof value === "string") return value;
-  throw invalidPrompt(field, "lacks a text where one must be");
+  throw invalidPrompt(field, "has no text where the protocol requires one");
 }
 
 function invalidPrompt(field: string, what: string): PostriderError {
-  const sentence = `The prompt cannot be read: ${field} ${what}. Nothing of it was stored; send it again without that.`;
+  const sentence = `The prompt cannot be read: ${field} ${what}. Postrider stored nothing; send the prompt again without it.`;
   return new PostriderError("invalid_input", sentence, { details: { field } });
 }
 

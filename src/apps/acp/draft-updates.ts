@@ -4,22 +4,22 @@ import type { MessageDraft } from "../../core/turn.ts";
 
 type ChunkKind = "agent_message_chunk" | "agent_thought_chunk";
 
-/** What was shown of a message that another process is writing. */
+/** The updates of a message that another process is writing. */
 export interface DraftUpdates {
-  /** What is new of it since the last time. */
-  getNewUpdates(growing: MessageDraft): SessionUpdate[];
-  /** The updates of the whole message, without what was shown of it before. */
+  /** The text that was added since the last call. */
+  getNewUpdates(draft: MessageDraft): SessionUpdate[];
+  /** The updates of the complete message, without the text that was shown before. */
   getRemainingUpdates(message: Message, updates: readonly SessionUpdate[]): readonly SessionUpdate[];
 }
 
 export function draftUpdates(session: string): DraftUpdates {
   let seq = 0;
-  /** Up to here messages are shown whole. */
-  let whole = 0;
+  /** Messages up to this seq were shown completely. */
+  let completeSeq = 0;
   let shown: Record<ChunkKind, string> = { agent_message_chunk: "", agent_thought_chunk: "" };
 
-  function more(kind: ChunkKind, all: string): SessionUpdate[] {
-    // Another attempt begins anew: its text takes the place of what was shown once the message is whole.
+  function takeAdded(kind: ChunkKind, all: string): SessionUpdate[] {
+    // Another attempt starts from the beginning. Its text is shown when the message is complete.
     if (!all.startsWith(shown[kind]) || all === shown[kind]) return [];
     const text = all.slice(shown[kind].length);
     shown[kind] = all;
@@ -28,18 +28,18 @@ export function draftUpdates(session: string): DraftUpdates {
 
   return {
     getNewUpdates({ seq: at, answerDraft }) {
-      if (at <= whole) return [];
+      if (at <= completeSeq) return [];
       if (at !== seq) {
         seq = at;
         shown = { agent_message_chunk: "", agent_thought_chunk: "" };
       }
       return [
-        ...more("agent_thought_chunk", answerDraft.thought),
-        ...more("agent_message_chunk", answerDraft.text),
+        ...takeAdded("agent_thought_chunk", answerDraft.thought),
+        ...takeAdded("agent_message_chunk", answerDraft.text),
       ];
     },
     getRemainingUpdates(message, updates) {
-      whole = Math.max(whole, message.seq);
+      completeSeq = Math.max(completeSeq, message.seq);
       if (message.seq !== seq || message.role !== "assistant") return updates;
       const before = { ...shown };
       return updates.flatMap((update): SessionUpdate[] => {

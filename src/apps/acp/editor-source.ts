@@ -4,12 +4,12 @@ import { EDITOR_PLATFORM } from "../../core/platforms.ts";
 import type { Source } from "../../core/source.ts";
 import type { EditorContext } from "./editor-context.ts";
 
-/** Where an editor's session is talked in: a thread is one session. */
+/** The source of an editor thread. Each thread is one session. */
 export function buildEditorSource(session: string): Source {
   return { platform: EDITOR_PLATFORM, chatId: session, chatType: "dm" };
 }
 
-/** How what is said in a thread finds its session. It is made with its first use, and never starts afresh. */
+/** Routes a thread to its session, which the first use creates. It never resets. */
 export function buildEditorRouting(
   { settings, clock }: Pick<EditorContext, "settings" | "clock">,
   session: string,

@@ -5,13 +5,13 @@ import { toFailedOutput } from "../../agents/call-tool.ts";
 import { PostriderError } from "../../core/errors.ts";
 import type { Tool } from "../../ports/tool.ts";
 
-/** The path of a request, which the protocol wants absolute. */
+/** The folder of a request. The protocol requires an absolute path. */
 export function requireAbsoluteFolder(cwd: string): string {
   if (isAbsolutePath(cwd)) return cwd;
   throw new PostriderError("invalid_input", "cwd must be an absolute path.", { details: { field: "cwd" } });
 }
 
-/** The same for a thread that is new: there must be such a folder. */
+/** The folder of a new thread, which must exist. */
 export function requireExistingFolder(cwd: string): string {
   const folder = requireAbsoluteFolder(cwd);
   if (isFolder(folder)) return folder;
@@ -19,7 +19,7 @@ export function requireExistingFolder(cwd: string): string {
   throw new PostriderError("invalid_input", sentence, { details: { field: "cwd" } });
 }
 
-/** The folder of a stored session. Sessions of messengers have none, and a library may have stored anything. */
+/** The folder of a stored session. Sessions of messengers have none, and library users may store any text. */
 export function getSessionFolder({ cwd }: { readonly cwd?: string | undefined }): string {
   return [cwd, homedir()].find((path) => path !== undefined && isAbsolutePath(path)) ?? "/";
 }
@@ -28,12 +28,11 @@ export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** What a thread says whose folder is gone. */
 export function formatMissingFolder(cwd: string): string {
-  return `The folder ${cwd} does not exist, so nothing can be read, changed or run in it. What was said is all here.`;
+  return `The folder ${cwd} does not exist, so nothing can be read, changed or run in it. All messages are here.`;
 }
 
-/** Tools that work in the folder; the others go on without it. */
+/** Tools that need the folder. */
 const FOLDER_TOOLS: ReadonlySet<string> = new Set([
   "terminal",
   "process",
@@ -42,7 +41,7 @@ const FOLDER_TOOLS: ReadonlySet<string> = new Set([
   "patch",
 ]);
 
-/** The same tools, but those that need the folder say that it is gone. */
+/** Replaces the tools that need the folder by tools that fail with the reason. */
 export function disableFolderTools(tools: readonly Tool[], cwd: string): readonly Tool[] {
   return tools.map(({ buildApprovalRequest, ...tool }) =>
     FOLDER_TOOLS.has(tool.name)

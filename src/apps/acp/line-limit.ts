@@ -1,21 +1,21 @@
-/** A request that took the place of a line which was too long to be read. */
+/** The method of the request that replaces a line over the limit. */
 export const TOO_LONG_METHOD = "_postrider/too_long";
 /** One part of 25 MiB in base64, and the rest of its message. */
 export const MAX_REQUEST_BYTES: number = 36 * 1024 * 1024;
 
-/** A request's id stands near its beginning, whoever writes it. */
+/** Every client writes a request's id near its beginning. */
 const HEAD_BYTES = 4096;
 
 /**
- * Lines as they come, but for those that are too long: the reader would end the connection at such a line, and with it
- * every thread. Instead its sender gets an error, and the rest goes on.
+ * Passes lines through and replaces each line over the limit by a request that fails. The reader would close the
+ * connection, and all threads with it, at such a line.
  */
 export function limitLineLength(
-  longest: number = MAX_REQUEST_BYTES,
+  maxBytes: number = MAX_REQUEST_BYTES,
 ): TransformStream<Uint8Array, Uint8Array> {
   let length = 0;
   let held: Uint8Array[] = [];
-  /** The beginning of a line that is too long; the rest of it is let go. */
+  /** The beginning of a line over the limit. The rest is dropped. */
   let head: string | undefined;
   return new TransformStream({
     transform(chunk, controller) {
@@ -24,7 +24,7 @@ export function limitLineLength(
         const piece = end === -1 ? rest : rest.subarray(0, end + 1);
         rest = rest.subarray(piece.byteLength);
         length += piece.byteLength;
-        if (length <= longest) held.push(piece);
+        if (length <= maxBytes) held.push(piece);
         else {
           head ??= Buffer.concat([...held, piece]).toString("utf8", 0, HEAD_BYTES);
           held = [];

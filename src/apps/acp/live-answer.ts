@@ -10,78 +10,78 @@ const EMPTY_MESSAGE: StartedMessage = { text: "" };
 
 export interface LiveAnswer {
   handleEvent(event: TalkEvent): SessionUpdate[];
-  /** What a call that is about to be made will be called. */
+  /** The id that the next call will have. */
   nextId(call: ToolCall): string;
 }
 
 /**
- * What an answer that is written here looks like in the editor while it grows. Messages bear the names that a replay
- * gives them: nobody else writes in the session meanwhile, so their seqs are known before they are stored.
+ * The updates of an answer while it grows. Messages have the same ids as in a replay: during a turn no other process
+ * writes to the session, so the seqs are known before the messages are stored.
  */
-export function liveAnswer(session: string, drawn: ReplayContext): LiveAnswer {
-  /** The seq of the message that is being written, and what it holds by now, if anything. */
+export function liveAnswer(session: string, context: ReplayContext): LiveAnswer {
+  /** The seq of the message in progress, and its content if it has any. */
   let seq = 0;
-  let begun: StartedMessage | undefined;
-  /** Ids of calls that have no result yet. */
-  const called = new Set<string>();
+  let message: StartedMessage | undefined;
+  /** Ids of calls without a result. */
+  const openCalls = new Set<string>();
 
-  function closed(): void {
+  function closeMessage(): void {
     seq += 1;
-    begun = undefined;
+    message = undefined;
   }
 
-  function chunk(kind: "agent_message_chunk" | "agent_thought_chunk", text: string): SessionUpdate[] {
+  function toChunk(kind: "agent_message_chunk" | "agent_thought_chunk", text: string): SessionUpdate[] {
     if (text === "") return [];
-    begun = { ...(begun ?? EMPTY_MESSAGE), ...(kind === "agent_message_chunk" && { text }) };
+    message = { ...(message ?? EMPTY_MESSAGE), ...(kind === "agent_message_chunk" && { text }) };
     return [{ sessionUpdate: kind, content: { type: "text", text }, messageId: `${session}:${seq}` }];
   }
 
-  /** A call that was stopped has no result: it must not look as if it still ran. */
-  function leftOpen(): SessionUpdate[] {
-    const ids = [...called].flatMap((id) => drawn.calls.close(id)?.toolCallId ?? []);
-    called.clear();
+  /** A stopped call has no result, and must not look as if it still ran. */
+  function failOpenCalls(): SessionUpdate[] {
+    const ids = [...openCalls].flatMap((id) => context.calls.close(id)?.toolCallId ?? []);
+    openCalls.clear();
     return ids.map((toolCallId) => ({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" }));
   }
 
-  function heard(event: TalkEvent): SessionUpdate[] {
+  function handleEvent(event: TalkEvent): SessionUpdate[] {
     if (event.type === "begun") {
-      seq = Math.max(0, ...event.inputs.map((message) => message.seq)) + 1;
-      begun = undefined;
+      seq = Math.max(0, ...event.inputs.map((input) => input.seq)) + 1;
+      message = undefined;
       return [];
     }
-    if (event.type === "ended" || event.type === "broken") return leftOpen();
-    if (begun !== undefined && needsNewMessage(begun, event)) closed();
+    if (event.type === "ended" || event.type === "broken") return failOpenCalls();
+    if (message !== undefined && needsNewMessage(message, event)) closeMessage();
     switch (event.type) {
       case "text":
-        return chunk("agent_message_chunk", event.text);
+        return toChunk("agent_message_chunk", event.text);
       case "thought":
-        return chunk("agent_thought_chunk", event.text);
+        return toChunk("agent_thought_chunk", event.text);
       case "plan":
-        begun = { ...(begun ?? EMPTY_MESSAGE), plan: event.entries };
+        message = { ...(message ?? EMPTY_MESSAGE), plan: event.entries };
         return [toPlanUpdate(event.entries)];
       case "tool_call": {
-        called.add(event.call.id);
-        const update = openCallUpdate(event.call, seq, drawn);
-        closed();
+        openCalls.add(event.call.id);
+        const update = openCallUpdate(event.call, seq, context);
+        closeMessage();
         return [update];
       }
       case "tool_result":
-        called.delete(event.id);
-        if (begun !== undefined) closed();
-        closed();
-        return [closeCallUpdate(event, drawn, toAttachmentBlocks(event))];
+        openCalls.delete(event.id);
+        if (message !== undefined) closeMessage();
+        closeMessage();
+        return [closeCallUpdate(event, context, toAttachmentBlocks(event))];
       case "message":
-        if (begun !== undefined) closed();
+        if (message !== undefined) closeMessage();
         return [];
       default:
         return [];
     }
   }
 
-  return { handleEvent: heard, nextId: ({ id }) => drawn.calls.peekNextId(id, seq) };
+  return { handleEvent, nextId: ({ id }) => context.calls.peekNextId(id, seq) };
 }
 
-/** What a result holds besides words. Its bytes come with it; a file is told of by its name. */
+/** The parts of a result that are not text. A file is shown by its name only. */
 function toAttachmentBlocks({
   parts,
   blobs = [],

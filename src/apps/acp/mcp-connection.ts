@@ -22,42 +22,39 @@ export interface McpConnectionOptions {
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** How long connecting may take. */
   readonly connectMs: number;
-  /** How long a call may take. */
   readonly callMs: number;
-  /** Its list of tools has changed. */
+  /** The server has changed its list of tools. */
   onToolsChanged(): void;
 }
 
-/** One server of an editor. */
+/** The connection to one MCP server of the editor. */
 export interface McpConnection {
-  /** Its tools, or a sentence why it has none. Never fails. */
+  /** The tools, or a sentence with the reason why there are none. Never rejects. */
   readonly ready: Promise<readonly McpTool[] | string>;
-  /** Its tools as it has told them last; none while it starts. */
+  /** The last list of tools; empty while the server starts. */
   tools(): readonly McpTool[];
-  /** Never fails: what goes wrong is an output that has failed. */
-  call(tool: string, given: unknown, signal: AbortSignal): Promise<ToolOutput>;
-  /** Resolves when nothing of it is left. */
+  /** Never rejects: an error is a failed output. */
+  call(tool: string, args: unknown, signal: AbortSignal): Promise<ToolOutput>;
+  /** Resolves when the connection is closed and its process has ended. */
   close(): Promise<void>;
 }
 
 interface OpenConnection {
   readonly client: Client;
   isBroken: boolean;
-  /** Resolves when nothing of it is left. Never fails. */
+  /** Resolves when the client and its transport are closed. Never rejects. */
   end(): Promise<void>;
 }
 
 const MAX_STDERR_LENGTH = 2000;
-/** Servers that change several tools tell of each: they are asked once. */
+/** A server that changes several tools sends a notification for each. */
 const RELIST_DEBOUNCE_MS = 50;
-/** So long a server is given to hear that a session with it is over. */
 const CLOSE_TIMEOUT_MS = 1000;
 
 /**
- * Connects at once. A server that ends by itself costs the call that meets it, because what it knew is gone with it, and
- * is connected again for the call after that.
+ * Connects at once. If the server ends by itself, the next call fails, because the state of the server is lost; then it
+ * reconnects.
  */
 export function mcpConnection(server: McpServer, options: McpConnectionOptions): McpConnection {
   const { name } = server;
@@ -65,20 +62,20 @@ export function mcpConnection(server: McpServer, options: McpConnectionOptions):
   const closing = new AbortController();
   const ends = new Set<() => Promise<void>>();
   const { mask } = buildServerMasking(server);
-  let offered: readonly McpTool[] = [];
+  let currentTools: readonly McpTool[] = [];
   let link = connect();
-  const ready = link.then((made) => (typeof made === "string" ? made : offered));
+  const ready = link.then((made) => (typeof made === "string" ? made : currentTools));
 
-  function offer(tools: readonly McpTool[]): void {
-    offered = tools;
+  function setTools(tools: readonly McpTool[]): void {
+    currentTools = tools;
     if (!closing.signal.aborted) options.onToolsChanged();
   }
 
   async function connect(): Promise<OpenConnection | string> {
     const onChanged = (error: Error | null, tools: McpTool[] | null): void => {
-      if (tools !== null) offer(tools);
+      if (tools !== null) setTools(tools);
       else if (!closing.signal.aborted)
-        log.warn({ server: name, error }, "its tools could not be listed again");
+        log.warn({ server: name, error }, "the changed tools of the server could not be listed");
     };
     const client = new Client(
       { name: "postrider", version: readVersion() },
@@ -91,44 +88,46 @@ export function mcpConnection(server: McpServer, options: McpConnectionOptions):
       end: runOnce(() => disconnect(client, transport)),
     };
     ends.add(made.end);
-    const late = AbortSignal.timeout(options.connectMs);
-    const signal = AbortSignal.any([closing.signal, late]);
+    const timedOut = AbortSignal.timeout(options.connectMs);
+    const signal = AbortSignal.any([closing.signal, timedOut]);
     const request = { signal, timeout: options.connectMs };
     try {
-      const complains = (line: string): void =>
+      const onStderrLine = (line: string): void =>
         log.info({ server: name }, mask(line.slice(0, MAX_STDERR_LENGTH)));
-      transport = await createMcpTransport(server, { ...options, onStderrLine: complains });
+      transport = await createMcpTransport(server, { ...options, onStderrLine });
       client.onclose = () => {
         made.isBroken = true;
       };
       await raceAbort(client.connect(transport, request), signal);
       const { tools } = await raceAbort(client.listTools(undefined, request), signal);
-      offer(tools);
+      setTools(tools);
       return made;
     } catch (error) {
-      void made.end(); // whoever waits for tools does not wait for that, too
-      return `${name} ${describeConnectError(error, late.aborted, options.connectMs)}.`;
+      void made.end(); // not awaited, so that nobody waits longer for the tools
+      return `${name} ${describeConnectError(error, timedOut.aborted, options.connectMs)}.`;
     }
   }
 
-  /** Once for each that is lost, however many calls meet it. */
-  function again(lost: typeof link, former: OpenConnection | string): void {
+  /** Several calls may notice the same lost connection: only the first one reconnects. */
+  function reconnect(lost: typeof link, former: OpenConnection | string): void {
     if (closing.signal.aborted || link !== lost) return;
     if (typeof former !== "string") void former.end();
     link = connect();
   }
 
-  async function call(tool: string, given: unknown, signal: AbortSignal): Promise<ToolOutput> {
+  async function call(tool: string, args: unknown, signal: AbortSignal): Promise<ToolOutput> {
     if (closing.signal.aborted) return toFailedOutput(`${name} is closed.`);
     const asked = link;
-    const current = await raceAbort(asked, signal).catch(() => `${name} was not asked: stopped before.`);
-    if (signal.aborted) return toFailedOutput(`${name} was not asked: stopped before.`);
+    const current = await raceAbort(asked, signal).catch(
+      () => `${name} was not called: the turn was stopped first.`,
+    );
+    if (signal.aborted) return toFailedOutput(`${name} was not called: the turn was stopped first.`);
     if (typeof current === "string" || current.isBroken) {
-      again(asked, current);
+      reconnect(asked, current);
       return toFailedOutput(typeof current === "string" ? current : `${name} had ended. ${RECONNECT_NOTICE}`);
     }
     try {
-      const params = { name: tool, arguments: given as Record<string, unknown> };
+      const params = { name: tool, arguments: args as Record<string, unknown> };
       const result = await current.client.request(
         { method: "tools/call", params },
         { signal: AbortSignal.any([signal, closing.signal]), timeout: callMs, maxTotalTimeout: callMs },
@@ -140,15 +139,15 @@ export function mcpConnection(server: McpServer, options: McpConnectionOptions):
       if (error instanceof ProtocolError) return toFailedOutput(mask(error.message));
       if (isTimeout(error)) return toFailedOutput(`${name} did not answer within ${callMs / 1000} s.`);
       if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
-        return toFailedOutput(`${name} gave an answer that cannot be understood.`);
-      again(asked, current);
-      return toFailedOutput(`${name} ended before it had answered. ${RECONNECT_NOTICE}`);
+        return toFailedOutput(`${name} sent an answer that is not valid.`);
+      reconnect(asked, current);
+      return toFailedOutput(`${name} ended before it answered. ${RECONNECT_NOTICE}`);
     }
   }
 
   return {
     ready,
-    tools: () => offered,
+    tools: () => currentTools,
     call,
     async close() {
       closing.abort();
@@ -158,27 +157,27 @@ export function mcpConnection(server: McpServer, options: McpConnectionOptions):
   };
 }
 
-const RECONNECT_NOTICE = "It is connected again for the next call, and knows nothing of what was before.";
+const RECONNECT_NOTICE = "Postrider reconnects for the next call; the state of the server is lost.";
 
 function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
-/** Of what went wrong only its kind is told: messages may hold the address, and servers repeat what they were sent. */
-function describeConnectError(error: unknown, isLate: boolean, ms: number): string {
+/** Names only the kind of error: messages may contain the URL, and servers repeat secrets that they were sent. */
+function describeConnectError(error: unknown, isTimedOut: boolean, ms: number): string {
   if (error instanceof PostriderError) return error.message;
-  if (isLate || isTimeout(error)) return `did not answer within ${ms / 1000} s`;
+  if (isTimedOut || isTimeout(error)) return `did not answer within ${ms / 1000} s`;
   const status = error instanceof SdkHttpError ? error.status : (error as { code?: unknown }).code;
   if (status === 401 || status === 403)
-    return `does not let us in (${status}): look at the headers it is given`;
+    return `denies access (${status}): check the headers in the editor's settings`;
   if (typeof status === "number" && status >= 300 && status < 600)
     return `cannot be used: it answers with ${status}`;
   const code = findErrorCode(error);
   if (code !== undefined && code !== "EPIPE") return `cannot be reached (${code})`;
-  return "could not be connected: it ended, or does not speak this protocol";
+  return "could not be connected: it ended, or does not support MCP";
 }
 
-/** Somewhere down the chain of causes the system says what it was. */
+/** The system error code is somewhere in the chain of causes. */
 function findErrorCode(error: unknown, depth = 0): string | undefined {
   if (typeof error !== "object" || error === null || depth > 5) return undefined;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
@@ -187,7 +186,7 @@ function findErrorCode(error: unknown, depth = 0): string | undefined {
   );
 }
 
-/** What the editor gave the server as a secret is not written anywhere. */
+/** Masks the secrets in the variables, headers and URL of a server. */
 function buildServerMasking(server: McpServer): ReturnType<typeof createLogMask> {
   const mask = createLogMask();
   const named = "env" in server ? server.env : "headers" in server ? server.headers : [];
@@ -203,11 +202,11 @@ function buildServerMasking(server: McpServer): ReturnType<typeof createLogMask>
 
 async function disconnect(client: Client, transport: Transport | undefined): Promise<void> {
   if (transport instanceof StreamableHTTPClientTransport) {
-    const told = transport.terminateSession().catch(() => {});
-    await raceAbort(told, AbortSignal.timeout(CLOSE_TIMEOUT_MS)).catch(() => {});
+    const terminated = transport.terminateSession().catch(() => {});
+    await raceAbort(terminated, AbortSignal.timeout(CLOSE_TIMEOUT_MS)).catch(() => {});
   }
   await client.close().catch(() => {});
-  await transport?.close().catch(() => {}); // one that the client had not taken over yet
+  await transport?.close().catch(() => {}); // in case the client had not started it
 }
 
 function runOnce(act: () => Promise<void>): () => Promise<void> {
@@ -218,7 +217,7 @@ function runOnce(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Rejects when the signal aborts: nobody waits for the other then, nor hears of its failure. */
+/** Rejects when the signal aborts. A later rejection of the promise is ignored. */
 async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const stopped = Promise.withResolvers<never>();
   const abort = (): void => stopped.reject(signal.reason);

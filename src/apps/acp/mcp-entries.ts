@@ -1,6 +1,6 @@
 import type { AnyMessage, McpServer } from "@agentclientprotocol/sdk/unstable";
 
-/** Under this name in `_meta`, a request tells which of its servers were left out, and why. */
+/** The key in `_meta` for the sentences about servers that were left out. */
 const LEFT_OUT_KEY = "postrider/mcp_servers_left_out";
 const METHODS: ReadonlySet<string> = new Set([
   "session/new",
@@ -9,10 +9,7 @@ const METHODS: ReadonlySet<string> = new Set([
   "session/fork",
 ]);
 
-/**
- * Takes malformed entries out of `mcpServers` before the protocol library sees them: it would refuse the whole request, and
- * with it the session.
- */
+/** Removes malformed entries of `mcpServers` before the protocol library would refuse the whole request for them. */
 export function leaveOutMalformedServers(): TransformStream<AnyMessage, AnyMessage> {
   return new TransformStream({
     transform: (message, controller) => controller.enqueue(checkServerEntries(message)),
@@ -36,27 +33,28 @@ function checkServerEntries(message: AnyMessage): AnyMessage {
   return { ...message, params: { ...params, mcpServers, _meta: meta } };
 }
 
-/** The entry, with empty lists where it has none; or a sentence why it cannot be used. */
+/** The entry with defaults for missing lists, or a sentence with the reason why it cannot be used. */
 function parseServer(entry: unknown, index: number): McpServer | string {
   const fields = toFields(entry);
   const name = typeof fields?.name === "string" && fields.name !== "" ? fields.name : undefined;
-  const called = name === undefined ? `number ${index + 1}` : name;
-  const leftOut = (why: string): string => `The MCP server ${called} is left out: ${why}.`;
-  if (fields === undefined) return leftOut("it is no object");
+  const label = name === undefined ? `number ${index + 1}` : name;
+  const leftOut = (why: string): string => `The MCP server ${label} is left out: ${why}.`;
+  if (fields === undefined) return leftOut("it is not an object");
   if (name === undefined) return leftOut("it has no name");
   const { type } = fields;
   if (type === undefined || type === "stdio") {
     const { command, args = [], env = [], ...more } = fields;
-    if (typeof command !== "string") return leftOut("its command is no text");
+    if (typeof command !== "string") return leftOut("its command is not a string");
     if (!Array.isArray(args) || !args.every((arg) => typeof arg === "string"))
-      return leftOut("its args are no list of texts");
-    if (!isNameValueList(env)) return leftOut("its env is no list of objects with name and value");
+      return leftOut("its args are not a list of strings");
+    if (!isNameValueList(env)) return leftOut("its env is not a list of objects with name and value");
     return { ...more, name, command, args, env } as McpServer;
   }
   if (type === "http" || type === "sse") {
     const { url, headers = [], ...more } = fields;
-    if (typeof url !== "string") return leftOut("its url is no text");
-    if (!isNameValueList(headers)) return leftOut("its headers are no list of objects with name and value");
+    if (typeof url !== "string") return leftOut("its url is not a string");
+    if (!isNameValueList(headers))
+      return leftOut("its headers are not a list of objects with name and value");
     return { ...more, name, url, headers } as McpServer;
   }
   return leftOut(`its type ${JSON.stringify(type)} is not one of stdio, http and sse`);

@@ -5,15 +5,13 @@ import type { ToolOutput } from "../../ports/tool.ts";
 import { createBlob } from "../../sessions/message-input.ts";
 import { getAttachmentName } from "./attachment-name.ts";
 
-/** What a server answers to a call, as it is stored and told. Bytes become blobs, which the parts name. */
-export function toToolOutput(result: CallToolResult, masked: (text: string) => string): ToolOutput {
+/** The result of an MCP call as tool output. Bytes become blobs, and the parts name their hashes. */
+export function toToolOutput(result: CallToolResult, mask: (text: string) => string): ToolOutput {
   const { content, structuredContent, isError } = result;
   const blobs = new Map<string, Blob>();
-  const parts = content.map((block) => toPart(block, masked, blobs));
+  const parts = content.map((block) => toPart(block, mask, blobs));
   if (parts.length === 0)
-    parts.push(
-      textPart(structuredContent === undefined ? "done" : masked(JSON.stringify(structuredContent))),
-    );
+    parts.push(textPart(structuredContent === undefined ? "done" : mask(JSON.stringify(structuredContent))));
   return {
     parts,
     ...(blobs.size > 0 && { blobs: [...blobs.values()] }),
@@ -23,12 +21,12 @@ export function toToolOutput(result: CallToolResult, masked: (text: string) => s
 
 function toPart(
   block: CallToolResult["content"][number],
-  masked: (text: string) => string,
+  mask: (text: string) => string,
   blobs: Map<string, Blob>,
 ): Part {
   switch (block.type) {
     case "text":
-      return textPart(masked(block.text));
+      return textPart(mask(block.text));
     case "image":
       return toBinaryPart({ type: "image", mimeType: block.mimeType }, block.data, blobs);
     case "audio":
@@ -39,7 +37,7 @@ function toPart(
       const { resource } = block;
       const { uri } = resource;
       if ("text" in resource)
-        return { type: "resource", uri, ...pickMimeType(resource), text: masked(resource.text) };
+        return { type: "resource", uri, ...pickMimeType(resource), text: mask(resource.text) };
       const { mimeType = "application/octet-stream" } = resource;
       const type = mimeType.startsWith("image/") ? "image" : "file";
       return toBinaryPart({ type, mimeType, name: getAttachmentName(uri) }, resource.blob, blobs);
@@ -53,14 +51,12 @@ interface BinaryPartFields {
   readonly name?: string;
 }
 
-/** What cannot be kept is told of in words. */
+/** Text replaces bytes that are empty or too large to store. */
 function toBinaryPart(named: BinaryPartFields, base64: string, blobs: Map<string, Blob>): Part {
   const bytes = new Uint8Array(Buffer.from(base64, "base64"));
   const size = bytes.byteLength;
   if (size === 0 || size > MAX_PART_BYTES)
-    return textPart(
-      `[${named.type} ${named.mimeType}, ${size.toLocaleString("en-US")} bytes, which is not shown]`,
-    );
+    return textPart(`[${named.type} ${named.mimeType}, ${size.toLocaleString("en-US")} bytes, not stored]`);
   const blob = createBlob(bytes, "content");
   blobs.set(blob.hash, blob);
   return { ...named, blob: blob.hash, size };

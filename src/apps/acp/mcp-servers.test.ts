@@ -29,7 +29,7 @@ interface Connected extends McpServers {
   use(name: string, given?: unknown, signal?: AbortSignal): Promise<ToolOutput>;
 }
 
-/** Connects for one test; whatever it leaves open is closed. */
+/** Connects for one test and closes everything after it. */
 function connected(servers: readonly McpServer[], more: Partial<McpServersOptions> = {}): Connected {
   const folder = temporaryFolder();
   const logged: string[] = [];
@@ -59,8 +59,8 @@ function byName(tools: readonly Tool[]): Readonly<Record<string, Tool>> {
   return Object.fromEntries(tools.map((tool) => [tool.name, tool]));
 }
 
-describe("the servers that an editor gives", () => {
-  it("offer their tools, with what each takes and whether it asks", async () => {
+describe("the MCP servers of an editor", () => {
+  it("offer their tools, with input schema and approval", async () => {
     const { tools, problems } = connected([program()]);
     const offered = byName(await tools());
     expect(problems).toEqual([]);
@@ -91,7 +91,7 @@ describe("the servers that an editor gives", () => {
     expect(offered.test__count?.description).toBe("count");
   });
 
-  it("have names that models may use, all different, also when theirs are long and strange", async () => {
+  it("have unique tool names that models accept, also for long and unusual names", async () => {
     const long = `sérver ${"x".repeat(80)}`;
     const { tools } = connected([program({ name: long }), program(), program()]);
     const names = (await tools()).map(({ name }) => name);
@@ -100,7 +100,7 @@ describe("the servers that an editor gives", () => {
     for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it("do what they are asked, and what they say comes back", async () => {
+  it("run calls and return the results", async () => {
     const { use, cwd } = connected([program()]);
     expect(await use("test__add", { a: 1, b: 2 })).toEqual({ parts: [{ type: "text", text: "3" }] });
     expect(words(await use("test__note", { file: "notes.txt" }))).toBe("noted");
@@ -124,7 +124,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__a_b_2"))).toBe("_");
   });
 
-  it("see the session's folder, what the editor gave them, and nothing of ours", async () => {
+  it("get the session's folder and the editor's variables, and none of Postrider's secrets", async () => {
     const environment = { ...process.env, POSTRIDER_TEST_KEY: "ours", LANG: "C" };
     const env = [
       { name: "TEST_TOKEN", value: "very-secret-token" },
@@ -138,12 +138,12 @@ describe("the servers that an editor gives", () => {
     expect(found).toMatchObject({ PLAIN: "value", LANG: "C", PATH: process.env.PATH, [AGENT_MARK]: "1" });
     const known = [...Object.keys(buildAgentEnvironment(environment)), "PLAIN", "TEST_TOKEN"];
     expect(Object.keys(found).filter((name) => !known.includes(name))).toEqual([]);
-    // What it was given as a secret is written nowhere.
+    // Secrets are masked everywhere.
     expect(found.TEST_TOKEN).toBe("[secret]");
     await expect.poll(() => logged).toContain('{"server":"test"} here is [secret]');
   });
 
-  it("are not waited for when the agent is stopped, or they do not answer", async () => {
+  it("do not block a stopped turn, and time out", async () => {
     const { use } = connected([program()], { callMs: 300 });
     const stop = new AbortController();
     const hanging = use("test__hang", {}, stop.signal);
@@ -153,15 +153,15 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__add", { a: 1, b: 1 }))).toBe("2");
   });
 
-  it("that end cost the call that meets it, and are there again for the next", async () => {
+  it("that exit fail one call, and are restarted for the next", async () => {
     const { use } = connected([program()]);
     const died = await use("test__die");
     expect(died.failed).toBe(true);
-    expect(words(died)).toMatch(/^test ended before it had answered\. It is connected again/);
+    expect(words(died)).toMatch(/^test ended before it answered\. Postrider reconnects/);
     expect(words(await use("test__add", { a: 1, b: 1 }))).toBe("2");
   });
 
-  it("that were ended by others say so once, and are there again for the next call", async () => {
+  it("that were killed fail one call, and are restarted for the next", async () => {
     const mark = randomUUID();
     const { use } = connected([program({}, mark)]);
     expect(words(await use("test__add", { a: 1, b: 1 }))).toBe("2");
@@ -173,7 +173,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__add", { a: 2, b: 1 }))).toBe("3");
   });
 
-  it("are started again once, however many calls meet their end", async () => {
+  it("are restarted once, however many calls fail", async () => {
     const mark = randomUUID();
     const { use } = connected([program({}, mark)]);
     const lost = await Promise.all([use("test__hang"), use("test__die"), use("test__hang")]);
@@ -182,7 +182,7 @@ describe("the servers that an editor gives", () => {
     expect(marked(mark)).toHaveLength(1);
   });
 
-  it("cost only their own tools and a sentence when they cannot be used", async () => {
+  it("that cannot be used are reported, and the others work", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const plain = join(folder.path, "plain.txt");
@@ -219,17 +219,17 @@ describe("the servers that an editor gives", () => {
       "nowhere cannot be started: no-such-program is not found on PATH.",
       "relative cannot be started: its command must be an absolute path, or a name that is found on PATH.",
       "empty cannot be started: its command must be an absolute path, or a name that is found on PATH.",
-      `plain cannot be started: ${plain} is no program.`,
-      "broken could not be connected: it ended, or does not speak this protocol.",
+      `plain cannot be started: ${plain} is not an executable file.`,
+      "broken could not be connected: it ended, or does not support MCP.",
       "mute did not answer within 3 s.",
-      "odd cannot be reached: its address is not one of http or https.",
+      "odd cannot be reached: its URL is not http or https.",
       "gone cannot be reached (ECONNREFUSED).",
       expect.stringMatching(/^gone too (cannot be reached|could not be connected)/),
-      "bad header cannot be reached: one of its headers cannot be sent.",
+      "bad header cannot be reached: one of its headers is not valid.",
     ]);
   });
 
-  it("that need longer than a turn waits join later, and the person is told so", async () => {
+  it("that start slowly join later, with a notice", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const ready = join(folder.path, "ready");
@@ -257,7 +257,7 @@ describe("the servers that an editor gives", () => {
     expect(problems).toEqual([]);
   });
 
-  it("that never answer are given up, and the person is told that, too", async () => {
+  it("that never answer time out, with a notice", async () => {
     const told: string[] = [];
     const lost = Promise.withResolvers<void>();
     const { tools, problems } = connected([program({ name: "lost" }, "--mute")], {
@@ -277,7 +277,7 @@ describe("the servers that an editor gives", () => {
     expect(problems).toEqual(["lost did not answer within 1.5 s."]);
   });
 
-  it("are listed again when they tell that their tools have changed", async () => {
+  it("are listed again after a notification of changed tools", async () => {
     const grown = Promise.withResolvers<void>();
     const { use, currentTools } = connected([program({}, "--growing")], {
       onToolsChanged: () =>
@@ -289,7 +289,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__add", { a: 1, b: 2 }))).toBe("3");
   });
 
-  it("are gone when the session is closed, with all that they started, also when they do not listen", async () => {
+  it("end with all their children when the session is closed, also if they ignore signals", async () => {
     const mark = randomUUID();
     const mute = program({ name: "mute" }, "--mute", "--deaf", mark);
     const { tools, close, use } = connected([program({}, "--deaf", mark), mute], { connectMs: 2000 });
@@ -309,8 +309,8 @@ describe("the servers that an editor gives", () => {
   });
 });
 
-describe("a server on the network", () => {
-  it("is spoken with over HTTP, with the headers that the editor gave", async () => {
+describe("a server over HTTP", () => {
+  it("gets the headers from the editor", async () => {
     const { url, seen } = await httpServer();
     const headers = [{ name: "Authorization", value: "Bearer very-secret-token" }];
     const { use, problems } = connected([{ type: "http", name: "web", url, headers }]);
@@ -321,7 +321,7 @@ describe("a server on the network", () => {
     );
   });
 
-  it("is spoken with as older ones want it, too", async () => {
+  it("may use the older SSE transport", async () => {
     const { url, seen } = await sseServer();
     const headers = [{ name: "X-Key", value: "very-secret-key" }];
     const { use, problems } = connected([{ type: "sse", name: "old", url, headers }]);
@@ -330,22 +330,22 @@ describe("a server on the network", () => {
     expect(new Set(seen.map((request) => request.headers["x-key"]))).toEqual(new Set(["very-secret-key"]));
   });
 
-  it("that does not let us in is a problem without its secrets", async () => {
+  it("that denies access is reported without its secrets", async () => {
     const { url } = await httpServer({ status: 401 });
     const headers = [{ name: "Authorization", value: "Bearer very-secret-token" }];
     const { tools, problems } = connected([
       { type: "http", name: "web", url: `${url}?key=very-secret`, headers },
     ]);
     expect(await tools()).toEqual([]);
-    expect(problems).toEqual(["web does not let us in (401): look at the headers it is given."]);
+    expect(problems).toEqual(["web denies access (401): check the headers in the editor's settings."]);
   });
 
-  it("that goes away costs the calls that meet it, and is asked again when it is back", async () => {
+  it("that goes offline fails calls, and is used again when it is back", async () => {
     const first = await httpServer();
     const { use } = connected([{ type: "http", name: "web", url: first.url, headers: [] }]);
     expect(words(await use("web__add", { a: 1, b: 2 }))).toBe("3");
     await first.close();
-    expect(words(await use("web__add", { a: 1, b: 2 }))).toMatch(/^web ended before it had answered\./);
+    expect(words(await use("web__add", { a: 1, b: 2 }))).toMatch(/^web ended before it answered\./);
     await httpServer({ port: first.port });
     await expect.poll(async () => words(await use("web__add", { a: 1, b: 2 }))).toBe("3");
   });
@@ -376,7 +376,7 @@ function httpServer({ status, port }: { status?: number; port?: number } = {}): 
   }, port);
 }
 
-/** The same as older servers speak: answers come on one stream, whatever they are asked on another. */
+/** The same with the older SSE transport, which sends all answers on one stream. */
 function sseServer(): Promise<Served> {
   let stream: Transport | undefined;
   return served(async (request, response) => {
@@ -422,7 +422,7 @@ async function textIn(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** The processes that were started with this mark, but for those that are dead and wait to be buried. */
+/** The running processes with this mark, without zombies. */
 function marked(mark: string): number[] {
   const { stdout } = spawnSync("ps", ["-eo", "pid=,stat=,args="], { encoding: "utf8" });
   return stdout.split("\n").flatMap((line) => {

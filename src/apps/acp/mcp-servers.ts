@@ -5,30 +5,30 @@ import type { Tool } from "../../ports/tool.ts";
 import { pause } from "../../system/pause.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 
-/** The servers that an editor gives with a session. */
+/** The MCP servers that the editor configures for a session. */
 export interface McpServers {
-  /** What they offer by now: once each has answered or failed, or `waitMs` after they were started. Never fails. */
+  /** The tools when each server has connected or failed, at the latest after `waitMs`. Never rejects. */
   tools(): Promise<readonly Tool[]>;
-  /** What they offer at this moment. */
+  /** The tools of the servers that are connected now. */
   currentTools(): readonly Tool[];
-  /** A sentence for each server that cannot be used, once `tools` has resolved. */
+  /** A sentence for each server that cannot be used. Complete when `tools` has resolved. */
   readonly problems: readonly string[];
-  /** Resolves when none of their programs runs any more. */
+  /** Resolves when all server processes have ended. */
   close(): Promise<void>;
 }
 
 export interface McpServersOptions {
-  /** The folder in which their programs run. */
+  /** The working directory of the server processes. */
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** What is known already to be wrong with what the editor gave. */
+  /** Sentences about entries that cannot be used at all. */
   readonly leftOut?: readonly string[];
-  /** Tells the person what becomes of a server that starts slowly. */
+  /** Reports the state of a server that starts slowly. */
   notify?(sentence: string): void;
-  /** `current` gives something else now. */
+  /** `currentTools` has changed. */
   onToolsChanged?(): void;
-  /** How long a turn waits for them. */
+  /** How long a turn waits for the servers. */
   readonly waitMs?: number;
   readonly connectMs?: number;
   readonly callMs?: number;
@@ -44,7 +44,7 @@ interface ServerConnection {
   readonly connection: McpConnection;
 }
 
-/** Connects in the background: whoever opened the session need not wait, only whoever needs the tools. */
+/** Connects in the background: opening the session does not wait, only the first turn does. */
 export function connectMcpServers(servers: readonly McpServer[], options: McpServersOptions): McpServers {
   const { waitMs = WAIT_MS, connectMs = CONNECT_MS, callMs = CALL_MS, log, notify } = options;
   const { leftOut = [] } = options;
@@ -55,7 +55,7 @@ export function connectMcpServers(servers: readonly McpServer[], options: McpSer
   const names = buildToolNamer();
   const closing = new AbortController();
   let connected: readonly ServerConnection[] = [];
-  /** Those that have neither tools nor a problem yet. */
+  /** Servers that have neither connected nor failed. */
   const starting = new Set(servers);
   let isLate = false;
   const connections = Promise.all(servers.map(connect)).then((all) => {
@@ -63,15 +63,15 @@ export function connectMcpServers(servers: readonly McpServer[], options: McpSer
     return all;
   });
   const settled = connections.then((all) => Promise.all(all.map(settle)));
-  const waited = Promise.race([settled, pause(waitMs, closing.signal)]).then(tellLate);
+  const waited = Promise.race([settled, pause(waitMs, closing.signal)]).then(reportSlowServers);
 
   async function connect(server: McpServer): Promise<ServerConnection> {
     // The client is loaded only for sessions that have servers.
     const { mcpConnection } = await import("./mcp-connection.ts");
-    const changed = (): void => options.onToolsChanged?.();
+    const onToolsChanged = (): void => options.onToolsChanged?.();
     return {
       server,
-      connection: mcpConnection(server, { ...options, connectMs, callMs, onToolsChanged: changed }),
+      connection: mcpConnection(server, { ...options, connectMs, callMs, onToolsChanged }),
     };
   }
 
@@ -89,7 +89,7 @@ export function connectMcpServers(servers: readonly McpServer[], options: McpSer
     notify?.(typeof ready === "string" ? ready : `${server.name} is ready: ${formatToolCount(ready)}.`);
   }
 
-  function tellLate(): void {
+  function reportSlowServers(): void {
     isLate = true;
     if (closing.signal.aborted) return;
     for (const { name } of starting)
@@ -123,32 +123,32 @@ function formatToolCount({ length }: readonly McpTool[]): string {
   return length === 1 ? "1 tool" : `${length} tools`;
 }
 
-function toTool(tool: McpTool, server: string, connection: McpConnection, called: string): Tool {
+function toTool(tool: McpTool, server: string, connection: McpConnection, toolName: string): Tool {
   const { name, title, description, inputSchema, annotations } = tool;
   const isReading = annotations?.readOnlyHint === true;
   return {
-    name: called,
+    name: toolName,
     description: description || title || annotations?.title || name,
     input: inputSchema,
     effect: isReading ? "none" : "external",
     ...(!isReading && {
-      buildApprovalRequest: (given) => ({
+      buildApprovalRequest: (args) => ({
         title: `use ${name} of ${server}`,
-        detail: JSON.stringify(given, null, 2),
+        detail: JSON.stringify(args, null, 2),
         pattern: `mcp:${server}/${name}`,
       }),
     }),
-    run: (given, { signal }) => connection.call(name, given, signal),
+    run: (args, { signal }) => connection.call(name, args, signal),
   };
 }
 
-/** Names as models may call tools, none of them twice; a tool keeps its name while others come and go. */
+/** Unique tool names that models accept. A tool keeps its name when other tools change. */
 function buildToolNamer(): (index: number, server: string, tool: string) => string {
   const taken = new Set<string>();
-  const given = new Map<string, string>();
+  const names = new Map<string, string>();
   return (index, server, tool) => {
     const key = JSON.stringify([index, tool]);
-    const known = given.get(key);
+    const known = names.get(key);
     if (known !== undefined) return known;
     const clean = `${server}__${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, "_");
     let free = clean.slice(0, MAX_NAME_LENGTH);
@@ -157,7 +157,7 @@ function buildToolNamer(): (index: number, server: string, tool: string) => stri
       free = clean.slice(0, MAX_NAME_LENGTH - ending.length) + ending;
     }
     taken.add(free);
-    given.set(key, free);
+    names.set(key, free);
     return free;
   };
 }

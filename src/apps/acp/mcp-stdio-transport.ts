@@ -6,33 +6,32 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { signalGroup } from "../../processes/signal-group.ts";
+import { signalGroup } from "../../processes/signals.ts";
 
-/** A server that is a program and speaks over its input and output. */
+/** An MCP server process that communicates over stdin and stdout. */
 export interface McpProcessOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** All that it sees of the environment. */
+  /** The complete environment of the process. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Gets each line that it complains with. */
   onStderrLine(line: string): void;
 }
 
-/** Between asking to end and ending. */
+/** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 2000;
-/** A program that is gone may have left another behind that holds its output open. */
+/** A child of an ended process may still hold its output open. */
 const FINAL_OUTPUT_MS = 100;
 
-/** Those that still run, so that none outlives us, however we end. */
+/** Killed when this process exits. */
 const runningProcesses = new Set<ChildProcess>();
 let hasExitHook = false;
 
 /**
- * The connection to a program that is started for it, in a group of its own: what it starts ends with it. The client's
- * own transport knows no groups, and gives a program more of the environment than it needs.
+ * Starts the server in its own process group, so that its children end with it. The transport of the SDK has no groups and
+ * passes on more of the environment than a server needs.
  */
-export function mcpStdioTransport(program: McpProcessOptions): Transport {
+export function mcpStdioTransport(options: McpProcessOptions): Transport {
   const buffer = new ReadBuffer();
   const gone = Promise.withResolvers<void>();
   let child: ChildProcess | undefined;
@@ -40,23 +39,23 @@ export function mcpStdioTransport(program: McpProcessOptions): Transport {
 
   const transport: Transport = {
     async start() {
-      if (isClosed) throw new Error("it was closed before it began");
+      if (isClosed) throw new Error("the MCP transport was closed before it started");
       const started = Promise.withResolvers<void>();
-      const { command, args, env, cwd, onStderrLine } = program;
-      const born = spawn(command, [...args], { cwd, env, stdio: "pipe", detached: true });
-      child = born;
-      trackProcess(born);
-      born.on("error", (error) => {
-        if (born.pid !== undefined) return; // it runs, and only could not be told something
-        runningProcesses.delete(born);
+      const { command, args, env, cwd, onStderrLine } = options;
+      const server = spawn(command, [...args], { cwd, env, stdio: "pipe", detached: true });
+      child = server;
+      trackProcess(server);
+      server.on("error", (error) => {
+        if (server.pid !== undefined) return; // it runs; only a signal could not be sent
+        runningProcesses.delete(server);
         started.reject(error);
         gone.resolve();
       });
-      born.on("spawn", started.resolve);
-      born.on("exit", () => void ended(born));
-      born.stdin.on("error", () => {}); // it need not listen; that it is gone is told by its end
-      born.stdout.on("data", read);
-      createInterface({ input: born.stderr }).on("line", onStderrLine);
+      server.on("spawn", started.resolve);
+      server.on("exit", () => void handleExit(server));
+      server.stdin.on("error", () => {}); // the exit event reports a process that has ended
+      server.stdout.on("data", read);
+      createInterface({ input: server.stderr }).on("line", onStderrLine);
       await started.promise;
     },
     send: (message) => sendMessage(child, message),
@@ -72,7 +71,7 @@ export function mcpStdioTransport(program: McpProcessOptions): Transport {
     try {
       buffer.append(chunk);
     } catch (error) {
-      transport.onerror?.(error as Error); // a message without end
+      transport.onerror?.(error as Error); // the message exceeds the limit
       void transport.close();
       return;
     }
@@ -82,14 +81,14 @@ export function mcpStdioTransport(program: McpProcessOptions): Transport {
         if (message === null) return;
         transport.onmessage?.(message);
       } catch (error) {
-        transport.onerror?.(error as Error); // a line that is no message: the next may be one
+        transport.onerror?.(error as Error); // skip a line that is not a message
       }
     }
   }
 
-  async function ended(former: ChildProcess): Promise<void> {
+  async function handleExit(former: ChildProcess): Promise<void> {
     await Promise.race([new Promise((resolve) => former.on("close", resolve)), delay(FINAL_OUTPUT_MS)]);
-    signalGroup(former, "SIGKILL"); // whom it left behind
+    signalGroup(former, "SIGKILL"); // its children
     former.stdout?.destroy();
     former.stderr?.destroy();
     runningProcesses.delete(former);
@@ -102,7 +101,7 @@ export function mcpStdioTransport(program: McpProcessOptions): Transport {
 
 function sendMessage(child: ChildProcess | undefined, message: JSONRPCMessage): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (child?.stdin == null || !child.stdin.writable) return reject(new Error("it is gone"));
+    if (child?.stdin == null || !child.stdin.writable) return reject(new Error("the MCP server has ended"));
     child.stdin.write(serializeMessage(message), (error) => (error == null ? resolve() : reject(error)));
   });
 }

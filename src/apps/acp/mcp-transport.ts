@@ -12,11 +12,11 @@ export interface McpServerContext {
   onStderrLine(line: string): void;
 }
 
-/** How a server is spoken with. Throws a sentence that says what is wrong with what the editor gave. */
-export async function createMcpTransport(server: McpServer, place: McpServerContext): Promise<Transport> {
-  if ("command" in server) return createStdioTransport(server, place);
+/** Throws an error with the reason if the editor's entry cannot be used. */
+export async function createMcpTransport(server: McpServer, context: McpServerContext): Promise<Transport> {
+  if ("command" in server) return createStdioTransport(server, context);
   if (server.type === "acp")
-    throw invalidServer("is reached over the editor itself, which Postrider does not do");
+    throw invalidServer("uses the editor as its transport, which Postrider does not support");
   const url = parseServerUrl(server.url);
   const requestInit = { headers: toHeaders(server.headers) };
   const { SSEClientTransport, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
@@ -27,13 +27,13 @@ export async function createMcpTransport(server: McpServer, place: McpServerCont
 
 async function createStdioTransport(
   { command, args, env }: McpServerStdio,
-  place: McpServerContext,
+  context: McpServerContext,
 ): Promise<Transport> {
-  const { cwd, environment, onStderrLine } = place;
-  const given = env.flatMap(({ name, value }) => (name === AGENT_MARK ? [] : [[name, value] as const]));
-  const all = { ...buildAgentEnvironment(environment), ...Object.fromEntries(given) };
-  const { mcpStdioTransport: programTransport } = await import("./mcp-stdio-transport.ts");
-  return programTransport({
+  const { cwd, environment, onStderrLine } = context;
+  const variables = env.flatMap(({ name, value }) => (name === AGENT_MARK ? [] : [[name, value] as const]));
+  const all = { ...buildAgentEnvironment(environment), ...Object.fromEntries(variables) };
+  const { mcpStdioTransport } = await import("./mcp-stdio-transport.ts");
+  return mcpStdioTransport({
     command: findExecutable(command, all.PATH ?? ""),
     args,
     env: all,
@@ -42,11 +42,11 @@ async function createStdioTransport(
   });
 }
 
-/** The file that a command means: a path from the root, or what stands first on the path. */
+/** The executable file of a command: an absolute path, or the first match on PATH. */
 function findExecutable(command: string, path: string): string {
   if (isAbsolute(command)) {
     if (isExecutable(command)) return command;
-    throw invalidServer(`cannot be started: ${command} is no program`);
+    throw invalidServer(`cannot be started: ${command} is not an executable file`);
   }
   if (command === "" || command.includes("/") || command.includes("\0"))
     throw invalidServer(
@@ -69,18 +69,18 @@ function isExecutable(file: string): boolean {
 function parseServerUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  throw invalidServer("cannot be reached: its address is not one of http or https");
+  throw invalidServer("cannot be reached: its URL is not http or https");
 }
 
-function toHeaders(given: readonly { readonly name: string; readonly value: string }[]): Headers {
+function toHeaders(headers: readonly { readonly name: string; readonly value: string }[]): Headers {
   try {
-    return new Headers(given.map(({ name, value }): [string, string] => [name, value]));
+    return new Headers(headers.map(({ name, value }): [string, string] => [name, value]));
   } catch {
-    throw invalidServer("cannot be reached: one of its headers cannot be sent"); // not which: its value is in the reason
+    throw invalidServer("cannot be reached: one of its headers is not valid"); // the cause contains the value
   }
 }
 
-/** To be said behind the server's name. */
-function invalidServer(words: string): PostriderError {
-  return new PostriderError("invalid_input", words);
+/** The sentence follows the name of the server. */
+function invalidServer(sentence: string): PostriderError {
+  return new PostriderError("invalid_input", sentence);
 }

@@ -15,24 +15,24 @@ import { MAX_REQUEST_BYTES, TOO_LONG_METHOD } from "./line-limit.ts";
 import type { PendingPrompts } from "./pending-prompts.ts";
 import { toRequestError } from "./request-error.ts";
 
-/** Loaded after `initialize` is answered, for which an editor waits. */
+/** Loaded after the answer to `initialize`, so that the editor does not wait for it. */
 type RequestHandlers = typeof import("./requests.ts");
 
 export interface EditorAppOptions {
   readonly version: string;
   readonly log: Log;
-  /** How the editor can get at a model, where there is none. */
+  /** The ways to connect a model, while none is connected. */
   authMethods(): AuthMethod[];
-  /** Looks again whether there is a model now. */
+  /** Looks for a model again. Throws if there is none. */
   authenticate(methodId: string): Promise<void>;
-  /** The editor has said what it can: everything else begins. */
-  onInitialize(can: ClientCapabilities): void;
+  /** The editor has sent its capabilities. */
+  onInitialize(capabilities: ClientCapabilities): void;
   readonly pendingPrompts: PendingPrompts;
-  /** The home, once it is open. */
+  /** Opens the home on first use. */
   editor(): Promise<EditorContext>;
 }
 
-/** Exactly what has a handler below. */
+/** Only capabilities with a handler below. */
 const CAPABILITIES: AgentCapabilities = {
   loadSession: true,
   promptCapabilities: { image: true, embeddedContext: true },
@@ -40,8 +40,8 @@ const CAPABILITIES: AgentCapabilities = {
   sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, fork: {}, title: {} },
 };
 
-/** Every method of the protocol that Postrider answers. */
-export function buildEditorApp(serving: EditorAppOptions): AgentApp {
+/** Every method of the protocol that Postrider supports. */
+export function buildEditorApp(options: EditorAppOptions): AgentApp {
   const { agent: a } = methods;
   let loading: Promise<RequestHandlers> | undefined;
   const requests = (): Promise<RequestHandlers> => {
@@ -49,10 +49,10 @@ export function buildEditorApp(serving: EditorAppOptions): AgentApp {
     return loading;
   };
 
-  /** With the home open; and what goes wrong told in our words. */
-  function served<Params, Result>(
-    work: (
-      to: RequestHandlers,
+  /** Opens the home, runs the handler, and converts its errors. */
+  function handleWith<Params, Result>(
+    run: (
+      handlers: RequestHandlers,
       editor: EditorContext,
       params: Params,
       signal: AbortSignal,
@@ -60,120 +60,119 @@ export function buildEditorApp(serving: EditorAppOptions): AgentApp {
   ): (context: { readonly params: Params; readonly signal: AbortSignal }) => Promise<Result> {
     return async ({ params, signal }) => {
       try {
-        const [to, editor] = await Promise.all([requests(), serving.editor()]);
-        return await work(to, editor, params, signal);
+        const [handlers, editor] = await Promise.all([requests(), options.editor()]);
+        return await run(handlers, editor, params, signal);
       } catch (error) {
-        throw toRequestError(error, serving.log);
+        throw toRequestError(error, options.log);
       }
     };
   }
 
-  const answer = served(async (to, editor, params: PromptRequest, signal) => {
-    const thread = await to.getThread(editor, params.sessionId);
-    // Once more: it may not have known the session when it was first told.
-    if (!thread.hasPrompts && thread.isIntroduced) void to.showCommands(editor, thread);
+  const answer = handleWith(async (handlers, editor, params: PromptRequest, signal) => {
+    const thread = await handlers.getThread(editor, params.sessionId);
+    // Again: some editors ignore the list if it arrives before they know the session.
+    if (!thread.hasPrompts && thread.isIntroduced) void handlers.showCommands(editor, thread);
     thread.hasPrompts = true;
-    return to.handlePrompt(editor, thread, params.prompt, signal);
+    return handlers.handlePrompt(editor, thread, params.prompt, signal);
   });
 
   return agentApp({ name: "postrider" })
     .onRequest(a.initialize, ({ params }) => {
-      serving.onInitialize(params.clientCapabilities ?? {});
+      options.onInitialize(params.clientCapabilities ?? {});
       return {
         protocolVersion: PROTOCOL_VERSION,
-        agentInfo: { name: "postrider", title: "Postrider", version: serving.version },
+        agentInfo: { name: "postrider", title: "Postrider", version: options.version },
         agentCapabilities: CAPABILITIES,
-        authMethods: serving.authMethods(),
+        authMethods: options.authMethods(),
       };
     })
     .onRequest(
       a.authenticate,
-      served(async (_to, _editor, { methodId }) => {
-        await serving.authenticate(methodId);
+      handleWith(async (_handlers, _editor, { methodId }) => {
+        await options.authenticate(methodId);
         return {};
       }),
     )
     .onRequest(
       a.session.new,
-      served(async (to, editor, params) => {
-        const thread = await to.createThread(editor, params);
-        return { sessionId: thread.id, ...(await to.finishOpening(editor, thread)) };
+      handleWith(async (handlers, editor, params) => {
+        const thread = await handlers.createThread(editor, params);
+        return { sessionId: thread.id, ...(await handlers.finishOpening(editor, thread)) };
       }),
     )
     .onRequest(
       a.session.load,
-      served(async (to, editor, params) => {
-        const thread = await to.loadThread(editor, params);
-        await thread.replay();
-        return to.finishOpening(editor, thread);
+      handleWith(async (handlers, editor, params) => {
+        const thread = await handlers.loadThread(editor, params);
+        await thread.display.replay();
+        return handlers.finishOpening(editor, thread);
       }),
     )
     .onRequest(
       a.session.resume,
-      served(async (to, editor, params) => {
-        const thread = await to.loadThread(editor, params);
-        await thread.follow();
-        return to.finishOpening(editor, thread);
+      handleWith(async (handlers, editor, params) => {
+        const thread = await handlers.loadThread(editor, params);
+        await thread.display.follow();
+        return handlers.finishOpening(editor, thread);
       }),
     )
     .onRequest(
       a.session.fork,
-      served(async (to, editor, params) => {
-        const thread = await to.forkThread(editor, params);
-        return { sessionId: thread.id, ...(await to.finishOpening(editor, thread)) };
+      handleWith(async (handlers, editor, params) => {
+        const thread = await handlers.forkThread(editor, params);
+        return { sessionId: thread.id, ...(await handlers.finishOpening(editor, thread)) };
       }),
     )
     .onRequest(
       a.session.list,
-      served((to, editor, params) => to.listEditorSessions(editor, params)),
+      handleWith((handlers, editor, params) => handlers.listEditorSessions(editor, params)),
     )
     .onRequest(
       a.session.close,
-      served(async (to, editor, { sessionId }) => {
-        await to.closeThread(editor, sessionId);
+      handleWith(async (handlers, editor, { sessionId }) => {
+        await handlers.closeThread(editor, sessionId);
         return {};
       }),
     )
     .onRequest(
       a.session.delete,
-      served(async (to, editor, { sessionId }) => {
-        await to.removeThread(editor, sessionId);
+      handleWith(async (handlers, editor, { sessionId }) => {
+        await handlers.removeThread(editor, sessionId);
         return {};
       }),
     )
     .onRequest(
       a.session.setTitle,
-      served(async (to, editor, { sessionId, title }) => {
-        const thread = await to.getThread(editor, sessionId);
-        return { title: await thread.setTitle(title) };
-      }),
+      handleWith(async (handlers, editor, { sessionId, title }) => ({
+        title: await handlers.setThreadTitle(editor, sessionId, title),
+      })),
     )
     .onRequest(
       a.session.setMode,
-      served(async (to, editor, { sessionId, modeId }) => {
-        await to.applyChoice(editor, sessionId, "mode", modeId);
+      handleWith(async (handlers, editor, { sessionId, modeId }) => {
+        await handlers.applyChoice(editor, sessionId, "mode", modeId);
         return {};
       }),
     )
     .onRequest(
       a.session.setConfigOption,
-      served(async (to, editor, { sessionId, configId, value }) => {
-        const { configOptions } = await to.applyChoice(editor, sessionId, configId, value);
+      handleWith(async (handlers, editor, { sessionId, configId, value }) => {
+        const { configOptions } = await handlers.applyChoice(editor, sessionId, configId, value);
         return { configOptions };
       }),
     )
     .onRequest(a.session.prompt, ({ params, signal }) =>
-      // Known from now on: a cancel that follows is meant for it.
-      serving.pendingPrompts.answer(params.sessionId, signal, (until) => answer({ params, signal: until })),
+      // Registered at once, so that a cancel right behind it finds it.
+      options.pendingPrompts.answer(params.sessionId, signal, (until) => answer({ params, signal: until })),
     )
-    .onNotification(a.session.cancel, ({ params }) => serving.pendingPrompts.cancel(params.sessionId))
+    .onNotification(a.session.cancel, ({ params }) => options.pendingPrompts.cancel(params.sessionId))
     .onRequest(
       TOO_LONG_METHOD,
       (params) => params,
       () => {
         const megabytes = Math.floor(MAX_REQUEST_BYTES / 1024 / 1024);
-        const sentence = `The message is longer than ${megabytes} MiB, so nothing of it was taken. Send a link or a smaller file.`;
-        throw toRequestError(new PostriderError("too_large", sentence), serving.log);
+        const sentence = `The message is longer than ${megabytes} MiB, so Postrider did not accept it. Send a link or a smaller file.`;
+        throw toRequestError(new PostriderError("too_large", sentence), options.log);
       },
     );
 }

@@ -5,26 +5,26 @@ import { classifyTool } from "./tool-action.ts";
 
 export const UNKNOWN_TEXT: unique symbol = Symbol("unknown");
 
-/** What a file held before it is written: its text, or `null` where there is none. */
+/** The text of a file before a call writes it; `null` if there is no file. */
 export type OldText = string | null | typeof UNKNOWN_TEXT;
 
-/** A longer one would not be shown. */
+/** Longer diffs are not shown. */
 const MAX_BYTES = 128 * 1024;
 
-/** Read before the call acts. A server's paths may be of its own world, so its files are not looked for here. */
+/** Called before the tool runs. Paths of MCP tools may belong to another machine, so they are not read. */
 export function readOldText(call: ToolCall, cwd: string | undefined): OldText {
-  const given = parseCallArguments(call.arguments);
-  const { operation, server } = classifyTool(call.name, given);
+  const args = parseCallArguments(call.arguments);
+  const { operation, server } = classifyTool(call.name, args);
   if (operation !== "write" || server !== undefined) return null;
-  const path = findCallPath(given);
+  const path = findCallPath(args);
   const file = path === undefined ? undefined : resolveCallPath(path, cwd);
   if (file === undefined) return UNKNOWN_TEXT;
   const text = readTextFile(file);
-  // Another process acts on what this one only shows: it may have written the file already.
-  return text === findCallWrites(given)[0]?.newText ? UNKNOWN_TEXT : text;
+  // Another process may run the call, and may have written the file already.
+  return text === findCallWrites(args)[0]?.newText ? UNKNOWN_TEXT : text;
 }
 
-/** The same for a call of which only the result is known. */
+/** The old text as far as the result of a finished call shows it. */
 export function inferOldText(parts: readonly Part[]): OldText {
   return getText({ parts }).startsWith("Overwrote ") ? UNKNOWN_TEXT : null;
 }
@@ -36,6 +36,6 @@ function readTextFile(file: string): OldText {
     if (!found.isFile() || found.size > MAX_BYTES) return UNKNOWN_TEXT;
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(file));
   } catch {
-    return UNKNOWN_TEXT; // it may not be read, or is no text
+    return UNKNOWN_TEXT; // no permission, or not text
   }
 }

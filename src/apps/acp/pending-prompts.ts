@@ -1,12 +1,12 @@
-/** What has been asked in the threads of an editor and has no answer yet. */
+/** The prompts of the editor that have no answer yet. */
 export interface PendingPrompts {
-  /** Answers a prompt. Its signal aborts when its request is cancelled, or whatever was asked in the session before. */
+  /** Answers a prompt. The signal aborts when the request or the session is cancelled. */
   answer<Result>(
     session: string,
     request: AbortSignal,
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result>;
-  /** Aborts what was asked in the session up to now, and nothing that is asked after it. */
+  /** Aborts the pending prompts of the session. Later prompts are not affected. */
   cancel(session: string): void;
 }
 

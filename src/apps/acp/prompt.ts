@@ -10,7 +10,7 @@ import { type EditorContext, OWNER_ASKER } from "./editor-context.ts";
 import { showInfo, showUsage } from "./show-state.ts";
 import type { Thread } from "./thread.ts";
 
-/** What was typed in a thread: a command is done at once; anything else is answered when its turn comes. */
+/** Runs a command at once. Any other prompt waits for its turn. */
 export async function handlePrompt(
   editor: EditorContext,
   thread: Thread,
@@ -19,42 +19,44 @@ export async function handlePrompt(
 ): Promise<PromptResponse> {
   const command = parseCommand(extractPromptText(blocks));
   if (command !== undefined) {
-    // Loaded for whoever gives one: the first answer does not wait for it.
-    const { runEditorCommand: giveCommand, isChatCommand: isOurs } = await import("./run-editor-command.ts");
-    if (isOurs(editor, command)) {
-      const more = await giveCommand(editor, thread, command);
-      return more === undefined
+    // Loaded on first use, so that the first answer does not wait for it.
+    const { isChatCommand, runEditorCommand } = await import("./editor-commands.ts");
+    if (isChatCommand(editor, command)) {
+      const followUp = await runEditorCommand(editor, thread, command);
+      return followUp === undefined
         ? { stopReason: "end_turn" }
-        : submitPrompt(editor, thread, [textPart(more)], signal);
+        : submitPrompt(editor, thread, [textPart(followUp)], signal);
     }
   }
-  const said = parsePrompt(blocks);
-  if (said.every((part) => part.type === "text" && part.text.trim() === ""))
+  const parts = parsePrompt(blocks);
+  if (parts.every((part) => part.type === "text" && part.text.trim() === ""))
     return { stopReason: "end_turn" };
-  return submitPrompt(editor, thread, unescapeCommand(said), signal);
+  return submitPrompt(editor, thread, unescapeCommand(parts), signal);
 }
 
-/** `//undo` says `/undo`. */
-function unescapeCommand(said: readonly (Part | DataPart)[]): readonly (Part | DataPart)[] {
-  const [first, ...more] = said;
-  return first?.type === "text" ? [textPart(unescapeSlash(first.text)), ...more] : said;
+/** `//undo` sends the text `/undo`. */
+function unescapeCommand(parts: readonly (Part | DataPart)[]): readonly (Part | DataPart)[] {
+  const [first, ...rest] = parts;
+  return first?.type === "text" ? [textPart(unescapeSlash(first.text)), ...rest] : parts;
 }
 
 async function submitPrompt(
   editor: EditorContext,
   thread: Thread,
-  said: readonly (Part | DataPart)[],
+  parts: readonly (Part | DataPart)[],
   signal: AbortSignal,
 ): Promise<PromptResponse> {
-  const { talk, id } = thread;
+  const { id, turns, display } = thread;
   if (signal.aborted) return { stopReason: "cancelled" };
-  editor.requireAgent(); // whoever has none is told before anything is stored
+  editor.requireAgent(); // fails before anything is stored
   const messageId = randomUUID();
-  thread.follower.expectOwnPrompt(messageId);
-  const { answer, withdraw } = await talk.submit(said, messageId);
+  display.follower.expectOwnPrompt(messageId);
+  const { answer, withdraw } = await turns.chat.submit(parts, messageId);
   editor.unusedSessions.delete(id);
   const stop = (): void =>
-    void withdraw().catch((error: unknown) => editor.log.error({ error }, "a prompt could not be cancelled"));
+    void withdraw().catch((error: unknown) =>
+      editor.log.error({ error, session: id }, "the prompt could not be cancelled"),
+    );
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   const end = await answer.finally(() => signal.removeEventListener("abort", stop));
@@ -63,7 +65,7 @@ async function submitPrompt(
   if (error !== undefined) throw new PostriderError("agent_failed", String(error));
   const stopReason = getStopReason(end);
   if (stopReason === "end_turn") updateTitle(editor, thread, id);
-  const usage = thread.usage();
+  const usage = turns.getUsage();
   return { stopReason, ...(usage !== undefined && { usage }) };
 }
 
@@ -71,7 +73,7 @@ function getStopReason(end: Message | undefined): StopReason {
   return end === undefined || end.origin?.interrupted === true ? "cancelled" : "end_turn";
 }
 
-/** Nobody waits for a title. */
+/** Runs in the background: the answer does not wait for a title. */
 function updateTitle(editor: EditorContext, thread: Thread, session: string): void {
   const { log, signal } = editor;
   const agent = editor.requireAgent();
@@ -79,6 +81,6 @@ function updateTitle(editor: EditorContext, thread: Thread, session: string): vo
     .then(([sessions, model]) => proposeTitle({ agent, sessions, who: OWNER_ASKER, model }, session, signal))
     .then(
       () => showInfo(editor, thread),
-      (error: unknown) => log.warn({ error }, "no title"),
+      (error: unknown) => log.warn({ error, session }, "the title of the session could not be proposed"),
     );
 }

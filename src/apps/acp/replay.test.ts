@@ -57,8 +57,8 @@ const cards = (updates: readonly SessionUpdate[]): Card[] =>
 const kinds = (updates: readonly SessionUpdate[]): string[] =>
   updates.map(({ sessionUpdate }) => sessionUpdate);
 
-describe("a session that is opened in an editor", () => {
-  it("is shown in the order in which it was said and done", async () => {
+describe("a replayed session", () => {
+  it("is shown in the order of its messages and calls", async () => {
     const plan = [{ text: "look", state: "completed" }];
     const updates = await shown([
       { role: "user", parts: [text("what is in it?"), { type: "resource", uri: "file:///a" }] },
@@ -83,25 +83,25 @@ describe("a session that is opened in an editor", () => {
     ]);
   });
 
-  it("shows a call that has no result as interrupted, or as being done while its turn runs", async () => {
+  it("shows a call without a result as interrupted, or as in progress while its turn runs", async () => {
     const history = [user("a"), calling(call("1")), user("b"), calling(call("2")), calling(call("3"))];
     expect(cards(await shown(history)).map(({ status }) => status)).toEqual(["failed", "failed", "failed"]);
-    expect(JSON.stringify(await shown(history))).toContain("no result was recorded");
+    expect(JSON.stringify(await shown(history))).toContain("no result was stored");
     const running = cards(await shown(history, { isRunning: true }));
     expect(running.map(({ status }) => status)).toEqual(["failed", "in_progress", "in_progress"]);
   });
 
-  it("shows a call of an answer that was broken off as interrupted, also while the next one has just begun", async () => {
+  it("shows a call of an interrupted answer as interrupted, also when the next turn has just started", async () => {
     const history = [user("a"), calling(call("1")), assistant("", { origin: { interrupted: true } })];
     expect(cards(await shown(history, { isRunning: true }))).toMatchObject([{ status: "failed" }]);
   });
 
-  it("shows what failed as failed", async () => {
+  it("shows a failed call as failed", async () => {
     const updates = await shown([calling(call("1")), result("1", "no network", { finishReason: "error" })]);
     expect(updates).toMatchObject([{ status: "failed", rawOutput: "no network" }]);
   });
 
-  it("gives each result to the nearest call of its id, and each call an id of its own", async () => {
+  it("matches each result with the nearest call of its id, and gives each call a unique id", async () => {
     const updates = await shown([
       calling(call("1")),
       calling(call("1"), call("1")),
@@ -120,7 +120,7 @@ describe("a session that is opened in an editor", () => {
     ]);
   });
 
-  it("shows a result whose call is not there by itself", async () => {
+  it("shows a result without its call in its own card", async () => {
     const { toolCallId: _, ...lost } = result("x", "by nobody");
     expect(await shown([result("9", "alone", { toolName: "terminal" }), lost])).toMatchObject([
       { toolCallId: "9", title: "terminal", kind: "execute", status: "completed", rawOutput: "alone" },
@@ -128,7 +128,7 @@ describe("a session that is opened in an editor", () => {
     ]);
   });
 
-  it("says of an answer that was stopped or failed that it was, apart from what was said", async () => {
+  it("marks a stopped or failed answer separately from its text", async () => {
     const updates = await shown([
       assistant("half of", { origin: { interrupted: true } }),
       assistant("", { origin: { interrupted: true }, finishReason: "error", extra: { error: "No\nmodel." } }),
@@ -140,7 +140,7 @@ describe("a session that is opened in an editor", () => {
     ]);
   });
 
-  it("says of a summary and a note what they are", async () => {
+  it("labels summaries and notes", async () => {
     const summary = { role: "note", extra: { summary: true } } as const;
     const updates = await shown([
       { ...summary, parts: [text("Summary of what was said before:\n\nThey spoke of ships.")] },
@@ -154,7 +154,7 @@ describe("a session that is opened in an editor", () => {
     ]);
   });
 
-  it("says nothing where nothing was said, and takes no stranger's data for a plan", async () => {
+  it("shows nothing for empty messages, and ignores other data in extra.plan", async () => {
     const nothing: NewMessage[] = [
       user(""),
       assistant("", { reasoning: "" }),
@@ -165,7 +165,7 @@ describe("a session that is opened in an editor", () => {
     expect(await shown(nothing)).toEqual([]);
   });
 
-  it("shows nothing of the data that is kept for the model's provider", async () => {
+  it("does not show data for the model's provider", async () => {
     const part = { type: "reasoning", length: 2, data: { signature: "sig-1" } };
     const kept = { provider: "anthropic", model: "m", response: "1.0", parts: [part] };
     const history = [assistant("Here.", { reasoning: "hm", extra: { model: kept } })];
@@ -173,7 +173,7 @@ describe("a session that is opened in an editor", () => {
     expect(JSON.stringify(await shown(history))).not.toContain("sig-1");
   });
 
-  it("shows the pictures that a tool gave, and says so where they are gone", async () => {
+  it("shows the pictures of a result, or text if they are missing", async () => {
     const image: Part = {
       type: "image",
       blob: "0".repeat(64),
@@ -207,7 +207,7 @@ const message: fc.Arbitrary<NewMessage> = fc.oneof(
     .tuple(ids, words, fc.boolean())
     .map(([id, said, failed]) => result(id, said, failed ? { finishReason: "error" } : {})),
 );
-/** No two messages say the same, so that each is recognised. */
+/** Every message has a unique text. */
 const histories = fc.array(message, { maxLength: 12 }).map((messages) =>
   messages.map((one, at) => ({
     ...one,
@@ -215,8 +215,8 @@ const histories = fc.array(message, { maxLength: 12 }).map((messages) =>
   })),
 );
 
-describe("every session that is opened in an editor", () => {
-  it("shows everything said once, in order, and every call and result once", async () => {
+describe("every replayed session", () => {
+  it("shows every message once, in order, and every call and result once", async () => {
     await fc.assert(
       fc.asyncProperty(histories, fc.boolean(), async (messages, isRunning) => {
         const updates = await shown(messages, { isRunning });
@@ -242,7 +242,7 @@ describe("every session that is opened in an editor", () => {
     );
   });
 
-  it("shows the same whether it is opened or was watched as it grew", async () => {
+  it("shows the same as the live updates", async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (messages) => {
         const context = buildReplayContext({ cwd, blob: noBlob });
@@ -265,7 +265,7 @@ describe("every session that is opened in an editor", () => {
     );
   });
 
-  it("is understood by the protocol's own client, and nothing of it is dropped", async () => {
+  it("is accepted by the client of the protocol's SDK without loss", async () => {
     const plan = toPlanUpdate([{ text: "a", state: "in_progress" }]);
     const samples = fc.sample(histories, { numRuns: 20, seed: 1 });
     const edits = calling({ id: "e", name: "edit", arguments: { path: "a", old: "x", new: "y", line: 3 } });
@@ -274,8 +274,8 @@ describe("every session that is opened in an editor", () => {
   });
 });
 
-describe("a call that is done while somebody watches", () => {
-  it("is shown as being done, then with its result, under one id", async () => {
+describe("a live call", () => {
+  it("is shown in progress, then with its result, under one id", async () => {
     const context = buildReplayContext({ cwd, blob: noBlob });
     await all(replayHistory(stored([user("a"), calling(call("1")), result("1", "x")]), context));
     const begun = openCallUpdate(call("1"), 4, context);
@@ -291,7 +291,7 @@ describe("a call that is done while somebody watches", () => {
     expect(context.calls.findOpen("1")).toBeUndefined();
   });
 
-  it("that was running when the session was opened gets its result afterwards", async () => {
+  it("that was running at the replay gets its result afterwards", async () => {
     const context = buildReplayContext({ cwd, blob: noBlob });
     const [one, two, three] = stored([user("a"), calling(call("1")), result("1", "x")]);
     const opened = one && two ? await all(replayHistory([one, two], { ...context, isRunning: true })) : [];
@@ -302,7 +302,7 @@ describe("a call that is done while somebody watches", () => {
     ]);
   });
 
-  it("has the same id when the session is opened again", async () => {
+  it("has the same id after another replay", async () => {
     const context = buildReplayContext({ cwd, blob: noBlob });
     const history = stored([calling(call("1")), result("1", "x"), calling(call("1"))]);
     const first = await all(replayHistory(history, context));
@@ -310,7 +310,7 @@ describe("a call that is done while somebody watches", () => {
   });
 });
 
-/** What a client of the protocol receives of these. */
+/** The updates that a client of the protocol receives. */
 async function throughTheWire(updates: readonly SessionUpdate[]): Promise<SessionUpdate[]> {
   const there = new TransformStream<Uint8Array, Uint8Array>();
   const back = new TransformStream<Uint8Array, Uint8Array>();

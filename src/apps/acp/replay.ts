@@ -1,6 +1,6 @@
 import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { getText, type Message, type Part, type ToolCall } from "../../core/message.ts";
-import type { PlanEntry } from "../../core/plan.ts";
+import type { PlanEntry } from "../../core/turn.ts";
 import { formatSummary } from "../../turns/request-summary.ts";
 import { pairCallResults } from "./call-results.ts";
 import { type CallTracker, callTracker } from "./call-tracker.ts";
@@ -9,13 +9,13 @@ import { inferOldText, readOldText } from "./old-text.ts";
 import { buildToolCard, buildToolOutcome, type ToolOutcomeFields } from "./tool-card.ts";
 import { toSingleLine } from "./truncate-text.ts";
 
-/** Where a session is shown: its folder, and how the bytes that its messages name are read. */
+/** The folder of a session, and the reader for the bytes of its messages. */
 export interface ReplayInput {
   readonly cwd?: string | undefined;
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
 
-/** What one editor was shown of one session, as far as what comes next depends on it. */
+/** The state of one session in one editor that later updates depend on. */
 export interface ReplayContext extends ReplayInput {
   readonly calls: CallTracker;
 }
@@ -25,13 +25,13 @@ export function buildReplayContext({ cwd, blob }: ReplayInput): ReplayContext {
 }
 
 export interface ReplayOptions extends ReplayInput {
-  /** Of whoever goes on afterwards, so that results still to come find their calls. They are begun anew. */
+  /** Cleared first. Pass it on to later updates, so that results find their calls. */
   readonly calls?: CallTracker;
-  /** A turn runs: its calls that have no result are being done. */
+  /** Whether a turn runs: then its calls without a result are in progress. */
   readonly isRunning?: boolean | undefined;
 }
 
-/** A session as an editor shows it: everything said, in order, and each call once, as it ended. */
+/** The updates that show a whole session: all messages in order, and each call once, with its result. */
 export async function* replayHistory(
   history: readonly Message[],
   options: ReplayOptions,
@@ -48,14 +48,14 @@ export async function* replayHistory(
   }
 }
 
-/** The place of the last prompt, unless its answer was broken off: then what runs is an answer to a later one. */
+/** The index of the last prompt, unless its answer was interrupted: then the running turn answers a later prompt. */
 function findRunningPrompt(history: readonly Message[]): number {
   const last = history.findLastIndex(({ role }) => role === "user");
   const isEnded = history.slice(last + 1).some(({ origin }) => origin?.interrupted === true);
   return isEnded ? history.length : last;
 }
 
-/** A message that has just been said elsewhere. Its calls wait for results, which may be the next messages. */
+/** A new message of another client. The results of its calls may be the next messages. */
 export function toSessionUpdates(message: Message, context: ReplayContext): Promise<SessionUpdate[]> {
   return toUpdates(message, context, { results: [], isRunning: true });
 }
@@ -67,7 +67,7 @@ export function toPlanUpdate(entries: readonly PlanEntry[]): SessionUpdate {
   };
 }
 
-/** A call that is being done from now on. */
+/** A call that starts now. */
 export function openCallUpdate(call: ToolCall, seq: number, { calls, cwd }: ReplayContext): SessionUpdate {
   const toolCallId = calls.claimId(call.id, seq);
   const old = readOldText(call, cwd);
@@ -80,11 +80,11 @@ export interface ToolResult {
   readonly name: string;
   readonly parts: readonly Part[];
   readonly failed?: boolean;
-  /** For a result whose call was never shown, which then has a card of its own. */
+  /** For a result without a shown call, which gets its own card. */
   readonly seq?: number;
 }
 
-/** `attached` is as in `toolOutcome`. */
+/** `attached` is the same as in `buildToolOutcome`. */
 export function closeCallUpdate(
   { id, name, parts, failed = false, seq = 0 }: ToolResult,
   { calls, cwd }: ReplayContext,
@@ -107,7 +107,7 @@ export function closeCallUpdate(
 }
 
 interface CallOutcomes {
-  /** Of each call, in order; absent where there is none. */
+  /** The result of each call, in order. */
   readonly results: readonly (Message | undefined)[];
   readonly isRunning: boolean;
 }
@@ -140,14 +140,15 @@ async function toAssistantUpdates(
 ): Promise<SessionUpdate[]> {
   const { reasoning = "", toolCalls = [], parts } = message;
   const plan = readPlan(message);
-  const told: SessionUpdate[] = [];
-  if (reasoning !== "") told.push(toChunk("agent_thought_chunk", toTextBlock(reasoning), id));
-  for (const block of await loadBlocks(parts, context)) told.push(toChunk("agent_message_chunk", block, id));
-  if (plan !== undefined) told.push(toPlanUpdate(plan));
+  const updates: SessionUpdate[] = [];
+  if (reasoning !== "") updates.push(toChunk("agent_thought_chunk", toTextBlock(reasoning), id));
+  for (const block of await loadBlocks(parts, context))
+    updates.push(toChunk("agent_message_chunk", block, id));
+  if (plan !== undefined) updates.push(toPlanUpdate(plan));
   for (const [at, call] of toolCalls.entries()) {
     const result = results[at];
     if (result === undefined && isRunning) {
-      told.push(openCallUpdate(call, message.seq, context));
+      updates.push(openCallUpdate(call, message.seq, context));
       continue;
     }
     const outcome =
@@ -156,7 +157,7 @@ async function toAssistantUpdates(
         : await buildOutcome(call, result, context);
     const toolCallId = context.calls.claimId(call.id, message.seq);
     const old = inferOldText(result?.parts ?? []);
-    told.push({
+    updates.push({
       sessionUpdate: "tool_call",
       toolCallId,
       ...buildToolCard(call, context.cwd, old),
@@ -164,12 +165,13 @@ async function toAssistantUpdates(
     });
   }
   const end = describeEnd(message);
-  // Under a name of its own, so that the answer's text stays what was said.
-  if (end !== undefined) told.push(toChunk("agent_message_chunk", toSeparateBlock(`_${end}_`), `${id}:end`));
-  return told;
+  // With its own id, so that it does not become part of the answer.
+  if (end !== undefined)
+    updates.push(toChunk("agent_message_chunk", toSeparateBlock(`_${end}_`), `${id}:end`));
+  return updates;
 }
 
-/** A tool's answer whose call is not in the history, or is one that an editor waits for. */
+/** A result whose call is not in the history, or is shown as in progress. */
 async function toUnpairedResult(message: Message, context: ReplayContext): Promise<SessionUpdate> {
   const { toolCallId = "", toolName = "tool", parts, seq } = message;
   const result = { id: toolCallId, name: toolName, parts, failed: hasFailed(message), seq };
@@ -177,26 +179,26 @@ async function toUnpairedResult(message: Message, context: ReplayContext): Promi
 }
 
 async function toNoteUpdates(message: Message, id: string, context: ReplayContext): Promise<SessionUpdate[]> {
-  const said = getText(message);
-  const more = await loadAttachments(message, context);
-  const told =
-    said === "" ? [] : [toSeparateBlock(formatNote(said, message.extra?.summary === true)), ...more];
-  return (said === "" ? more : told).map((block) => toChunk("agent_message_chunk", block, id));
+  const text = getText(message);
+  const attached = await loadAttachments(message, context);
+  const updates =
+    text === "" ? [] : [toSeparateBlock(formatNote(text, message.extra?.summary === true)), ...attached];
+  return (text === "" ? attached : updates).map((block) => toChunk("agent_message_chunk", block, id));
 }
 
-function formatNote(said: string, isSummary: boolean): string {
-  if (!isSummary) return `_Note:_ ${said}`;
+function formatNote(text: string, isSummary: boolean): string {
+  if (!isSummary) return `_Note:_ ${text}`;
   const heading = formatSummary("");
-  return `_${heading.trim()}_\n\n${said.startsWith(heading) ? said.slice(heading.length) : said}`;
+  return `_${heading.trim()}_\n\n${text.startsWith(heading) ? text.slice(heading.length) : text}`;
 }
 
-/** How an answer ended that is not whole. */
+/** Why an answer is incomplete. */
 function describeEnd({ origin, extra }: Message): string | undefined {
   if (typeof extra?.error === "string" && extra.error !== "") return toSingleLine(extra.error);
   return origin?.interrupted === true ? "(stopped)" : undefined;
 }
 
-/** It was shown as `planUpdate`; what is no plan is somebody else's. */
+/** The plan of an answer, if `extra.plan` has the format that Postrider writes. */
 function readPlan({ extra }: Message): readonly PlanEntry[] | undefined {
   const plan = extra?.plan;
   return Array.isArray(plan) && plan.every(isPlanEntry) ? plan : undefined;
@@ -221,7 +223,7 @@ async function buildOutcome(
 }
 
 function buildInterruptedOutcome(call: ToolCall, { cwd }: ReplayContext): ToolOutcomeFields {
-  const sentence = "Interrupted: no result was recorded. It may have been done, wholly or in part.";
+  const sentence = "Interrupted: no result was stored. The call may have run, completely or in part.";
   const { content } = buildToolCard(call, cwd);
   return { status: "failed", content: [...content, { type: "content", content: toTextBlock(sentence) }] };
 }
@@ -243,7 +245,7 @@ function toTextBlock(text: string): ContentBlock {
   return { type: "text", text };
 }
 
-/** Set apart: many editors put one chunk directly after the other. */
+/** Blank lines around the text: many editors join chunks directly. */
 function toSeparateBlock(markdown: string): ContentBlock {
   return toTextBlock(`\n\n${markdown}\n\n`);
 }

@@ -6,7 +6,7 @@ const NOT_FOUND = -32002;
 const INVALID_PARAMS = -32602;
 const INTERNAL = -32603;
 
-/** Everything else is a failure of ours or of the world around. */
+/** All other codes are internal errors. */
 const CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   not_found: NOT_FOUND,
   invalid_input: INVALID_PARAMS,
@@ -16,12 +16,12 @@ const CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   title_taken: INVALID_PARAMS,
 };
 
-/** What the editor is told: our sentence, our stable code in `data`. Of what must not happen, only that it did. */
+/** An error of the protocol with our sentence, and our stable code in `data`. Unexpected errors are only logged. */
 export function toRequestError(error: unknown, log: Log): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof PostriderError)
     return new RequestError(CODES[error.code] ?? INTERNAL, error.message, { code: error.code });
-  log.error({ error }, "a request failed");
+  log.error({ error }, "a request of the editor failed");
   return new RequestError(INTERNAL, "Postrider failed; its log says why.", { code: "internal" });
 }
 
@@ -29,10 +29,10 @@ export function editorSessionNotFound(id: string): PostriderError {
   return new PostriderError("not_found", `There is no session ${id.slice(0, 80)} here.`);
 }
 
-/** It is open here and was deleted elsewhere: a prompt must not bring it back empty. */
+/** For an open session that another process deleted: a prompt must not create it again. */
 export function editorSessionDeleted(id: string): PostriderError {
   return new PostriderError(
     "not_found",
-    `Session ${id.slice(0, 80)} was deleted in another window, so nothing was said. Open another thread.`,
+    `Session ${id.slice(0, 80)} was deleted in another window, so the prompt was not stored. Open another thread.`,
   );
 }

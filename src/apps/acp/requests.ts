@@ -1,7 +1,6 @@
-/** What answers an editor's requests. Loaded whole, once the editor has been told who is here. */
-export { listEditorSessions } from "./list-editor-sessions.ts";
+/** The handlers of requests. One import loads them all after the answer to `initialize`. */
 export { handlePrompt } from "./prompt.ts";
-export { showCommands } from "./show-state.ts";
+export { listEditorSessions } from "./stored-sessions.ts";
 export {
   applyChoice,
   closeThread,
@@ -11,4 +10,6 @@ export {
   getThread,
   loadThread,
   removeThread,
+  setThreadTitle,
+  showCommands,
 } from "./threads.ts";

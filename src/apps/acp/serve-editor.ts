@@ -5,13 +5,15 @@ import {
   ndJsonStream,
   RequestError,
 } from "@agentclientprotocol/sdk/unstable";
-import { HEARTBEAT_MS } from "../../core/runner.ts";
+import { OWNER } from "../../core/owner.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
+import type { StoredEditorSessions } from "../../sessions/stored-editor-sessions.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
+import { type RunnerLife, runnerLife } from "../../system/runner-life.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import type { Config } from "../config/config.ts";
 import { exitOnLostStore } from "../exit-on-lost-store.ts";
@@ -31,31 +33,31 @@ export interface ServeEditorOptions {
   readonly version: string;
   readonly log: OpenLog;
   readonly config: { current(): Config };
-  /** Who answers, as things are now; nobody while no model is connected. */
+  /** Looks for a model. `undefined` while none is connected. */
   agent(): Promise<Agent | undefined>;
   /** The plugins of the home, once `agent` has been called. */
   plugins?(): LoadedPlugins | undefined;
-  /** What to do about that. */
+  /** The sentence for an editor without a model. */
   readonly howToConnect: string;
   readonly all: boolean;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  /** Aborts when the program is asked to end. */
+  /** Aborts on shutdown. */
   readonly signal: AbortSignal;
-  /** For tests: time and chance. */
+  /** For tests. */
   readonly clock?: Clock;
 }
 
-/** Answers an editor until it goes. Then what is being answered ends, with what there is of it, and is stored. */
+/** Serves an editor until the connection closes. Then running turns end, and their partial answers are stored. */
 export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   const { home, log, howToConnect, clock = systemClock } = options;
-  const over = new AbortController();
+  const disconnected = new AbortController();
   const runner = localRunner();
-  let answering: Agent | undefined = await options.agent();
-  const asked = pendingPrompts();
-  let can: ClientCapabilities = {};
-  let heart: NodeJS.Timeout | undefined;
-  let isBegun = false;
+  let agent: Agent | undefined = await options.agent();
+  const prompts = pendingPrompts();
+  let capabilities: ClientCapabilities = {};
+  let life: RunnerLife | undefined;
+  let isInitialized = false;
   let ready: Promise<EditorContext> | undefined;
 
   const noModel = (): RequestError => RequestError.authRequired({ code: "invalid_config" }, howToConnect);
@@ -64,17 +66,17 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
     version: options.version,
     log,
     authMethods: (): AuthMethod[] =>
-      answering === undefined ? [{ id: METHOD, name: "Connect a model", description: howToConnect }] : [],
+      agent === undefined ? [{ id: METHOD, name: "Connect a model", description: howToConnect }] : [],
     async authenticate(methodId) {
       if (methodId !== METHOD)
         throw RequestError.invalidParams({ code: "invalid_input" }, "There is no such method.");
-      answering = await options.agent();
-      if (answering === undefined) throw noModel();
+      agent = await options.agent();
+      if (agent === undefined) throw noModel();
     },
-    pendingPrompts: asked,
-    onInitialize(said) {
-      can = said;
-      isBegun = true;
+    pendingPrompts: prompts,
+    onInitialize(sent) {
+      capabilities = sent;
+      isInitialized = true;
     },
     editor,
   });
@@ -83,8 +85,8 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
     new Writable({
       write(chunk, _encoding, done) {
         options.output.write(chunk, () => done());
-        // Everything else is loaded when the first answer is out, for which the editor waits.
-        if (isBegun && ready === undefined) setImmediate(() => over.signal.aborted || editor());
+        // The editor waits for the first answer: load the rest after it.
+        if (isInitialized && ready === undefined) setImmediate(() => disconnected.signal.aborted || editor());
       },
     }),
   ) as WritableStream<Uint8Array>;
@@ -97,24 +99,27 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   });
 
   async function openEditor(): Promise<EditorContext> {
-    // In this thread: one person's few writes hardly stop it, and an editor waits for its agent to start.
+    // In process: one person writes little, and the editor waits for the start.
     const onLost = exitOnLostStore((text) => {
       log.error({ code: "store_lost" }, text);
       process.stderr.write(`postrider: ${text}\n`);
     });
     const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
-    await store.runners.recordHeartbeat({ runner, now: clock.now() });
-    heart = setInterval(() => {
-      store.runners
-        .recordHeartbeat({ runner, now: clock.now() })
-        .catch((error: unknown) => log.error({ error }, "no heartbeat"));
-    }, HEARTBEAT_MS);
+    const onError = (error: unknown): void =>
+      log.error({ error }, "a heartbeat of the editor server failed; the next one follows in 10 s");
+    life = await runnerLife({ store, clock, runner, onError });
     let sessions: Promise<Sessions> | undefined;
+    let storedSessions: Promise<StoredEditorSessions> | undefined;
+    const loadOnce = (): Promise<Sessions> => {
+      sessions ??= loadSessions(store, clock, options.config.current());
+      return sessions;
+    };
     return {
       store,
-      sessions() {
-        sessions ??= loadSessions(store, clock, options.config.current());
-        return sessions;
+      sessions: loadOnce,
+      storedSessions() {
+        storedSessions ??= loadStoredSessions(loadOnce(), clock, options.all);
+        return storedSessions;
       },
       clock,
       runner: runner.id,
@@ -130,53 +135,67 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
       }),
       customCommands: () => options.plugins?.()?.commands ?? [],
       settings: () => toEditorSettings(options.config.current()),
-      findAgent: () => answering,
+      findAgent: () => agent,
       requireAgent() {
-        if (answering === undefined) throw noModel();
-        return answering;
+        if (agent === undefined) throw noModel();
+        return agent;
       },
       all: options.all,
       client: connection.client,
-      capabilities: () => can,
+      capabilities: () => capabilities,
       threads: new Map(),
       unusedSessions: new Set(),
-      pendingPrompts: asked,
-      signal: over.signal,
+      pendingPrompts: prompts,
+      signal: disconnected.signal,
     };
   }
   function editor(): Promise<EditorContext> {
     if (ready !== undefined) return ready;
-    // Opened after the end, the home would keep the process running: nobody would close it.
-    if (over.signal.aborted) return Promise.reject(RequestError.internalError({}, "The editor is gone."));
+    // A home that is opened after the end would never be closed.
+    if (disconnected.signal.aborted)
+      return Promise.reject(RequestError.internalError({}, "The connection to the editor is closed."));
     ready = openEditor();
-    ready.catch(() => {}); // whoever asks for it meets it
+    ready.catch(() => {}); // the request that needs it gets the error
     return ready;
   }
 
   options.signal.addEventListener("abort", () => connection.close());
   if (options.signal.aborted) connection.close();
-  await connection.closed.catch((error: unknown) => log.warn({ error }, "the connection broke"));
-  over.abort();
-  if (ready === undefined) return; // it has not said a word
+  await connection.closed.catch((error: unknown) =>
+    log.warn({ error }, "the connection to the editor failed"),
+  );
+  disconnected.abort();
+  if (ready === undefined) return; // the editor sent no request
   const opened = await ready;
   const { store, threads, localTools } = opened;
-  clearInterval(heart);
+  life?.stop();
   try {
     await Promise.allSettled([...threads.values()].map(async (thread) => (await thread).close()));
-    const { removeUnusedSessions: removeUnused } = await import("./remove-unused-sessions.ts");
-    await removeUnused(opened).catch((error: unknown) => log.warn({ error }, "unused sessions stay"));
+    const { removeUnusedSessions } = await import("./stored-sessions.ts");
+    await removeUnusedSessions(opened).catch((error: unknown) =>
+      log.warn({ error }, "unused sessions could not be removed"),
+    );
     await localTools.processes.close();
-    await store.runners.retire({ runner: runner.id });
+    await life?.retire();
   } finally {
     await store.close();
   }
 }
 
-/** Sessions of editors are named by ids that tell no time: no zone is needed. */
+/** The ids of editor sessions contain no time, so no time zone is needed. */
 async function loadSessions(store: Store, clock: Clock, { gateway }: Config): Promise<Sessions> {
   const { profile, reset, scope } = gateway;
   const { createSessions } = await import("../../sessions/sessions.ts");
   return createSessions({ store, clock, profile, reset, scope });
+}
+
+async function loadStoredSessions(
+  sessions: Promise<Sessions>,
+  clock: Clock,
+  allKinds: boolean,
+): Promise<StoredEditorSessions> {
+  const { storedEditorSessions } = await import("../../sessions/stored-editor-sessions.ts");
+  return storedEditorSessions({ sessions: await sessions, person: OWNER, clock, allKinds });
 }
 
 function toEditorSettings({ gateway }: Config): EditorSettings {

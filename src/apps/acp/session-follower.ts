@@ -5,68 +5,68 @@ import { followSession } from "../../sessions/follow.ts";
 import { draftUpdates } from "./draft-updates.ts";
 import { type EditorContext, OWNER_ASKER } from "./editor-context.ts";
 
-/** Shows what is said in a session elsewhere: in a messenger, a terminal, another window. */
+/** Shows messages that other clients add to a session: a messenger, a terminal, another window. */
 export interface SessionFollower {
-  /** From here on: after this seq, but for what is shown already. */
+  /** Shows messages after this seq, except those in `shown`. */
   start(after: number, shown?: ReadonlySet<number>): void;
-  /** What is about to be said here, by its id: the editor shows it itself. */
+  /** Skips the prompt with this id: the editor shows its own prompts. */
   expectOwnPrompt(messageId: string): void;
   /**
-   * A turn runs here, for what was said at this seq. What it says is shown as it grows, so whatever else is said waits for
-   * its end; but first comes what was said before.
+   * A turn runs in this process for the prompt at this seq. Later messages of others wait for its end; earlier ones are
+   * shown first.
    */
   startTurn(seq: number): void;
-  /** Resolves when that is shown. */
+  /** Resolves when all messages before the turn are shown. */
   waitUntilCaughtUp(): Promise<void>;
-  /** These are messages of that turn. */
+  /** Skips these messages: the turn has shown them. */
   markOwnMessages(seqs: readonly number[]): void;
   endTurn(): void;
   stop(): void;
 }
 
-/** Text grows only with a change of the store, which is told: nothing has to be looked for. */
+/** The store notifies about every change; the poll is only a fallback. */
 const POLL_MS = 60_000;
 
 interface RunningTurn {
   readonly seq: number;
-  readonly over: PromiseWithResolvers<void>;
+  readonly ended: PromiseWithResolvers<void>;
   readonly caughtUp: PromiseWithResolvers<void>;
 }
 
 export function sessionFollower(
   { store, log, signal }: Pick<EditorContext, "store" | "log" | "signal">,
   session: string,
-  draw: (message: Message) => Promise<readonly SessionUpdate[]>,
+  toUpdates: (message: Message) => Promise<readonly SessionUpdate[]>,
   show: (update: SessionUpdate) => void,
 ): SessionFollower {
-  const own = new Set<number>();
-  const ownIds = new Set<string | undefined>();
-  const grown = draftUpdates(session);
-  const over = new AbortController();
-  const until = AbortSignal.any([signal, over.signal]);
+  const ownSeqs = new Set<number>();
+  const ownPromptIds = new Set<string | undefined>();
+  const drafts = draftUpdates(session);
+  const stopped = new AbortController();
+  const until = AbortSignal.any([signal, stopped.signal]);
   let turn: RunningTurn | undefined;
-  /** Everything up to this seq is shown; everything, when nobody looks any more. */
-  let reached = 0;
+  /** All messages up to this seq are shown. Infinity after the end. */
+  let shownSeq = 0;
 
-  function reach(seq: number): void {
-    reached = Math.max(reached, seq);
-    if (turn !== undefined && reached >= turn.seq) turn.caughtUp.resolve();
+  function markShown(seq: number): void {
+    shownSeq = Math.max(shownSeq, seq);
+    if (turn !== undefined && shownSeq >= turn.seq) turn.caughtUp.resolve();
   }
 
-  async function watch(after: number, shown: ReadonlySet<number>): Promise<void> {
-    reach(after);
+  async function followMessages(after: number, shown: ReadonlySet<number>): Promise<void> {
+    markShown(after);
     for await (const message of followSession(store, OWNER_ASKER, session, { after, signal: until })) {
-      await showOne(message, shown);
-      reach(message.seq);
-      await showGrowing();
+      await showMessage(message, shown);
+      markShown(message.seq);
+      await showDraft();
     }
   }
 
-  async function watchGrowing(signal: AbortSignal): Promise<void> {
+  async function followDraft(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const change = awaitChange(store, signal, POLL_MS);
       try {
-        await showGrowing();
+        await showDraft();
         await change.happened;
       } finally {
         change.forget();
@@ -74,55 +74,55 @@ export function sessionFollower(
     }
   }
 
-  async function showOne(message: Message, shown: ReadonlySet<number>): Promise<void> {
+  async function showMessage(message: Message, shown: ReadonlySet<number>): Promise<void> {
     const { seq, origin } = message;
-    if (ownIds.delete(origin?.platformMessageId)) return;
-    if (turn !== undefined && seq > turn.seq) await turn.over.promise;
-    if (own.delete(seq) || shown.has(seq)) return;
-    for (const update of grown.getRemainingUpdates(message, await draw(message))) show(update);
+    if (ownPromptIds.delete(origin?.platformMessageId)) return;
+    if (turn !== undefined && seq > turn.seq) await turn.ended.promise;
+    if (ownSeqs.delete(seq) || shown.has(seq)) return;
+    for (const update of drafts.getRemainingUpdates(message, await toUpdates(message))) show(update);
   }
 
-  /** Shows what another process has written of its next message, as it grows. */
-  async function showGrowing(): Promise<void> {
+  /** Shows the new text of the message that another process is writing. */
+  async function showDraft(): Promise<void> {
     if (turn !== undefined || until.aborted) return;
-    const growing = await store.turns.getDraft({ asker: OWNER_ASKER, session });
-    // What stands before it may not be shown yet: then its next change brings it.
-    if (growing === undefined || turn !== undefined || reached !== growing.seq - 1) return;
-    for (const update of grown.getNewUpdates(growing)) show(update);
+    const draft = await store.turns.getDraft({ asker: OWNER_ASKER, session });
+    // If earlier messages are not shown yet, the next change shows it.
+    if (draft === undefined || turn !== undefined || shownSeq !== draft.seq - 1) return;
+    for (const update of drafts.getNewUpdates(draft)) show(update);
   }
 
   return {
     start(after, shown = new Set()) {
-      const watched = new AbortController();
+      const finished = new AbortController();
       const failed = (error: unknown): void => {
-        if (!until.aborted) log.error({ error, session }, "what others say cannot be shown");
+        if (!until.aborted) log.error({ error, session }, "messages of other clients cannot be shown");
       };
-      watchGrowing(AbortSignal.any([until, watched.signal])).catch(failed);
-      watch(after, shown)
+      followDraft(AbortSignal.any([until, finished.signal])).catch(failed);
+      followMessages(after, shown)
         .catch(failed)
         .finally(() => {
-          watched.abort();
-          reach(Number.POSITIVE_INFINITY);
+          finished.abort();
+          markShown(Number.POSITIVE_INFINITY);
         });
     },
-    expectOwnPrompt: (messageId) => ownIds.add(messageId),
+    expectOwnPrompt: (messageId) => ownPromptIds.add(messageId),
     startTurn(seq) {
-      turn?.over.resolve();
-      turn = { seq, over: Promise.withResolvers(), caughtUp: Promise.withResolvers() };
-      reach(0);
+      turn?.ended.resolve();
+      turn = { seq, ended: Promise.withResolvers(), caughtUp: Promise.withResolvers() };
+      markShown(0);
     },
     waitUntilCaughtUp: async () => turn?.caughtUp.promise,
     markOwnMessages(seqs) {
-      for (const seq of seqs) own.add(seq);
+      for (const seq of seqs) ownSeqs.add(seq);
     },
     endTurn() {
-      turn?.over.resolve();
+      turn?.ended.resolve();
       turn = undefined;
     },
     stop() {
-      over.abort();
-      turn?.over.resolve();
-      reach(Number.POSITIVE_INFINITY);
+      stopped.abort();
+      turn?.ended.resolve();
+      markShown(Number.POSITIVE_INFINITY);
     },
   };
 }

@@ -1,12 +1,10 @@
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk/unstable";
 import { awaitUnlessAborted } from "../../agents/await-unless-aborted.ts";
 import { buildConfigOptions, buildModes } from "./choices.ts";
-import type { EditorContext } from "./editor-context.ts";
-import { findStoredSession } from "./find-stored-session.ts";
-import { formatUpdatedAt } from "./list-editor-sessions.ts";
+import { type EditorContext, findStoredSession } from "./editor-context.ts";
+import { formatUpdatedAt } from "./stored-sessions.ts";
 import type { Thread } from "./thread.ts";
 
-/** How long it is waited for names that a provider is slow to give. */
 const MODEL_NAMES_TIMEOUT_MS = 200;
 
 export interface Choices {
@@ -14,43 +12,33 @@ export interface Choices {
   readonly configOptions: SessionConfigOption[];
 }
 
-/** What a thread is set to, as its opening answers it. */
-export async function readChoices(editor: EditorContext, { talk }: Pick<Thread, "talk">): Promise<Choices> {
-  const settings = (await talk.findCurrent())?.conversation.settings ?? {};
+/** The current options of a thread. */
+export async function readChoices(editor: EditorContext, { turns }: Pick<Thread, "turns">): Promise<Choices> {
+  const settings = (await turns.chat.findCurrent())?.conversation.settings ?? {};
   const { name } = editor.findAgent() ?? { name: "no model" };
-  // Clients read the names in the answer that opens a thread, and may drop what is told right after it.
+  // Clients read the names in the answer that opens a thread, and may drop updates right after it.
   const models =
     (await awaitUnlessAborted(listAgentModels(editor), AbortSignal.timeout(MODEL_NAMES_TIMEOUT_MS))) ?? [];
   return { modes: buildModes(settings), configOptions: buildConfigOptions(settings, { name, models }) };
 }
 
-/** The models that may be chosen, which the agent remembers. None where it cannot say. */
+/** The models that the provider offers. Empty if it does not answer. */
 export async function listAgentModels({ findAgent, signal, log }: EditorContext): Promise<readonly string[]> {
   try {
     return (await findAgent()?.models?.(signal)) ?? [];
   } catch (error) {
-    log.warn({ error }, "the models are not known");
+    log.warn({ error }, "the models of the provider could not be listed");
     return [];
   }
 }
 
-/** Both ways of telling it, since an editor may know one alone; if it is not what the editor knows already. */
+/** Sends changed options in both forms, because an editor may support only one. */
 export async function showChoices(editor: EditorContext, thread: Thread): Promise<void> {
   const choices = await readChoices(editor, thread);
-  if (!thread.lastSent.recordIfChanged("choices", choices)) return;
+  if (!thread.display.recordIfChanged("choices", choices)) return;
   const { modes, configOptions: options } = choices;
-  thread.show({ sessionUpdate: "current_mode_update", currentModeId: modes.currentModeId });
-  thread.show({ sessionUpdate: "config_option_update", configOptions: options });
-}
-
-export async function showCommands(
-  editor: Pick<EditorContext, "customCommands">,
-  thread: Pick<Thread, "show" | "isIntroduced">,
-): Promise<void> {
-  thread.isIntroduced = true;
-  const { listEditorCommands } = await import("./commands.ts");
-  const availableCommands = listEditorCommands(editor.customCommands());
-  thread.show({ sessionUpdate: "available_commands_update", availableCommands });
+  thread.display.show({ sessionUpdate: "current_mode_update", currentModeId: modes.currentModeId });
+  thread.display.show({ sessionUpdate: "config_option_update", configOptions: options });
 }
 
 export async function showInfo(editor: EditorContext, thread: Thread): Promise<void> {
@@ -58,11 +46,11 @@ export async function showInfo(editor: EditorContext, thread: Thread): Promise<v
   if (session === undefined) return;
   const { title } = session;
   const info = { ...(title !== undefined && { title }), updatedAt: formatUpdatedAt(session) };
-  if (thread.lastSent.recordIfChanged("info", info))
-    thread.show({ sessionUpdate: "session_info_update", ...info });
+  if (thread.display.recordIfChanged("info", info))
+    thread.display.show({ sessionUpdate: "session_info_update", ...info });
 }
 
-/** How much of the model's window the session takes, where the model says how large it is. */
+/** Shows how full the model's context window is, if its size is known. */
 export async function showUsage(editor: EditorContext, thread: Thread): Promise<void> {
   const session = await findStoredSession(editor, thread.id);
   const agent = editor.findAgent();
@@ -70,5 +58,5 @@ export async function showUsage(editor: EditorContext, thread: Thread): Promise<
   if (session === undefined || !size) return;
   const { lastPromptTokens: used, costUsd } = session.usage;
   const cost = costUsd === undefined ? {} : { cost: { amount: costUsd, currency: "USD" } };
-  thread.show({ sessionUpdate: "usage_update", used, size, ...cost });
+  thread.display.show({ sessionUpdate: "usage_update", used, size, ...cost });
 }

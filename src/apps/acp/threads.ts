@@ -8,10 +8,10 @@ import type {
 import { uuidFrom } from "../../core/ids.ts";
 import { throwIfRefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
+import { cleanTitle } from "../../core/titles.ts";
 import { parseChoice } from "./choices.ts";
-import { type EditorContext, OWNER_ASKER } from "./editor-context.ts";
+import { type EditorContext, findStoredSession, OWNER_ASKER } from "./editor-context.ts";
 import { buildEditorRouting, buildEditorSource } from "./editor-source.ts";
-import { findStoredSession } from "./find-stored-session.ts";
 import {
   formatMissingFolder,
   getSessionFolder,
@@ -21,62 +21,59 @@ import {
 } from "./folder.ts";
 import { readLeftOutServers } from "./mcp-entries.ts";
 import { editorSessionDeleted, editorSessionNotFound } from "./request-error.ts";
-import { type Choices, listAgentModels, readChoices, showChoices, showCommands } from "./show-state.ts";
-import { openThread, type Thread, type ThreadOptions, toNoticeUpdate } from "./thread.ts";
+import { type Choices, listAgentModels, readChoices, showChoices } from "./show-state.ts";
+import { openThread, type Thread, type ThreadOptions } from "./thread.ts";
 
-/** An editor may not know a session yet in the moment in which it is told of it. */
+/** Some editors ignore updates that arrive before they know the session. */
 const INTRODUCTION_DELAY_MS = 100;
 
-/** A session that is new, with its folder. */
-export async function createThread(editor: EditorContext, given: NewSessionRequest): Promise<Thread> {
-  editor.requireAgent(); // whoever has none is told before anything is made
-  const cwd = requireExistingFolder(given.cwd);
-  const id = createSessionId(editor);
+/** Creates a session in the folder of the request. */
+export async function createThread(editor: EditorContext, request: NewSessionRequest): Promise<Thread> {
+  editor.requireAgent(); // fails before anything is created
+  const cwd = requireExistingFolder(request.cwd);
+  const id = uuidFrom(editor.clock.random(16));
   await editor.store.conversations.open(buildEditorRouting(editor, id, cwd));
   editor.unusedSessions.add(id);
-  const thread = await reopenThread(editor, id, { cwd, ...readServers(given) });
-  thread.follower.start(0);
+  const thread = await reopenThread(editor, id, { cwd, ...readServers(request) });
+  thread.display.follower.start(0);
   editor.log.info({ session: id, cwd }, "session created");
   return thread;
 }
 
 /**
- * A session that is there, in the folder that the editor says. What this process has open of it begins anew. The folder
- * may be gone: a person opens an old thread to read it.
+ * Opens a stored session in the folder of the request; an open thread of it closes first. The folder may be missing: people
+ * open old threads to read them.
  */
 export async function loadThread(
   editor: EditorContext,
-  given: LoadSessionRequest | ResumeSessionRequest,
+  request: LoadSessionRequest | ResumeSessionRequest,
 ): Promise<Thread> {
-  const { id, cwd: before } = await requireEditorSession(editor, given.sessionId);
-  const cwd = requireAbsoluteFolder(given.cwd);
-  if (before !== cwd && isFolder(cwd)) await (await editor.sessions()).change(OWNER_ASKER, id, { cwd });
-  const thread = await reopenThread(editor, id, { cwd, ...readServers(given) });
+  const { id, cwd: before } = await requireEditorSession(editor, request.sessionId);
+  const cwd = requireAbsoluteFolder(request.cwd);
+  if (before !== cwd && isFolder(cwd)) await (await editor.storedSessions()).change(id, { cwd });
+  const thread = await reopenThread(editor, id, { cwd, ...readServers(request) });
   editor.log.info({ session: id, cwd }, "session restored");
   return thread;
 }
 
-/** A session that goes on from another; both go their own way. */
-export async function forkThread(editor: EditorContext, given: ForkSessionRequest): Promise<Thread> {
-  const origin = await requireEditorSession(editor, given.sessionId);
-  const cwd = requireExistingFolder(given.cwd);
-  const copy = await (await editor.sessions()).fork(OWNER_ASKER, origin.id, {
-    id: createSessionId(editor),
-    kind: "editor",
-    cwd,
-  });
-  const thread = await reopenThread(editor, copy.id, { cwd, ...readServers(given) });
+/** Forks a session: both copies continue independently. */
+export async function forkThread(editor: EditorContext, request: ForkSessionRequest): Promise<Thread> {
+  const origin = await requireEditorSession(editor, request.sessionId);
+  const cwd = requireExistingFolder(request.cwd);
+  const copy = await (await editor.storedSessions()).fork(origin.id, { cwd });
+  if (copy === undefined) throw editorSessionNotFound(origin.id);
+  const thread = await reopenThread(editor, copy.id, { cwd, ...readServers(request) });
   await copySettings(editor, origin.id, thread);
-  await thread.follow();
+  await thread.display.follow();
   editor.log.info({ session: copy.id, from: origin.id, cwd }, "session forked");
   return thread;
 }
 
-/** What was chosen about who answers, and how, holds in a fork, too; not what was allowed. */
+/** A fork keeps the model, personality and reasoning of its origin, but not its approvals. */
 async function copySettings(
   { store, clock }: EditorContext,
   origin: string,
-  { talk }: Thread,
+  { turns }: Thread,
 ): Promise<void> {
   const [before] = await store.conversations.findConversations({
     asker: OWNER_ASKER,
@@ -89,7 +86,7 @@ async function copySettings(
     ...(reasoning !== undefined && { reasoning }),
   };
   if (Object.keys(change).length === 0) return;
-  const { conversation } = await talk.open();
+  const { conversation } = await turns.chat.open();
   throwIfRefused(
     await store.conversations.changeConversationSettings({
       asker: OWNER_ASKER,
@@ -100,7 +97,7 @@ async function copySettings(
   );
 }
 
-/** The thread of a session: as it is open here, else opened as it was left. */
+/** Returns the open thread of a session, or opens it in its stored folder. */
 export async function getThread(editor: EditorContext, id: string): Promise<Thread> {
   const here = editor.threads.get(id);
   if (here !== undefined) {
@@ -113,12 +110,12 @@ export async function getThread(editor: EditorContext, id: string): Promise<Thre
   if (meanwhile !== undefined) return meanwhile;
   const thread = await reopenThread(editor, id, { cwd, mcpServers: [] });
   editor.log.info({ session: id, cwd }, "session restored");
-  await thread.follow();
+  await thread.display.follow();
   scheduleIntroduction(editor, thread);
   return thread;
 }
 
-/** Ends what is being answered, and lets go of it. The session stays. */
+/** Closes the thread. The session stays. */
 export async function closeThread(editor: EditorContext, id: string, ifOpen = false): Promise<void> {
   const here = editor.threads.get(id);
   if (here === undefined) {
@@ -131,16 +128,35 @@ export async function closeThread(editor: EditorContext, id: string, ifOpen = fa
 
 async function endThread(editor: EditorContext, id: string, opening: Promise<Thread>): Promise<void> {
   editor.pendingPrompts.cancel(id);
-  const thread = await opening.catch(() => undefined); // whoever opens it is told why that failed
+  const thread = await opening.catch(() => undefined); // the request that opens it gets the error
   await thread?.close();
 }
 
-/** Gone for good. One that is not there is gone, too. */
+/** Removes the session. Does nothing if there is none. */
 export async function removeThread(editor: EditorContext, id: string): Promise<void> {
-  if ((await findEditorSession(editor, id)) === undefined) return;
+  const sessions = await editor.storedSessions();
+  if ((await sessions.find(id)) === undefined) return;
   await closeThread(editor, id, true);
   editor.unusedSessions.delete(id);
-  await (await editor.sessions()).remove(OWNER_ASKER, id);
+  await sessions.remove(id);
+}
+
+/** A title that is taken gets the next number; an empty one changes nothing. Returns the title of the session. */
+export async function setThreadTitle(editor: EditorContext, id: string, title: string): Promise<string> {
+  await getThread(editor, id);
+  const clean = cleanTitle(title); // as typed, where a model's title would be trimmed
+  const named =
+    clean === undefined
+      ? await findStoredSession(editor, id)
+      : throwIfRefused(
+          await editor.store.sessions.setTitle({
+            asker: OWNER_ASKER,
+            session: id,
+            numbered: true,
+            title: clean,
+          }),
+        );
+  return named?.title ?? "";
 }
 
 export async function applyChoice(
@@ -151,7 +167,7 @@ export async function applyChoice(
 ): Promise<Choices> {
   const thread = await getThread(editor, id);
   const change = parseChoice(option, value);
-  const { conversation } = await thread.talk.open();
+  const { conversation } = await thread.turns.chat.open();
   const { store, clock } = editor;
   throwIfRefused(
     await store.conversations.changeConversationSettings({
@@ -165,18 +181,18 @@ export async function applyChoice(
   return readChoices(editor, thread);
 }
 
-function readServers(given: {
+function readServers(request: {
   readonly mcpServers?: readonly McpServer[];
   readonly _meta?: unknown;
 }): Omit<ThreadOptions, "cwd"> {
-  return { mcpServers: given.mcpServers ?? [], leftOut: readLeftOutServers(given) };
+  return { mcpServers: request.mcpServers ?? [], leftOut: readLeftOutServers(request) };
 }
 
-async function reopenThread(editor: EditorContext, id: string, given: ThreadOptions): Promise<Thread> {
+async function reopenThread(editor: EditorContext, id: string, options: ThreadOptions): Promise<Thread> {
   const before = editor.threads.get(id);
-  // Behind what is open of it, or is being opened: nothing of a session is shown twice.
+  // Only one thread of a session may be open, or its messages would be shown twice.
   const opening = (before === undefined ? Promise.resolve() : endThread(editor, id, before)).then(() =>
-    openThread(editor, id, given),
+    openThread(editor, id, options),
   );
   editor.threads.set(id, opening);
   try {
@@ -187,7 +203,7 @@ async function reopenThread(editor: EditorContext, id: string, given: ThreadOpti
   }
 }
 
-/** What can be chosen in a thread that is open now. With this answer the editor learns of it: the rest follows. */
+/** The options for the answer that opens a thread. Commands, models and problems follow a moment later. */
 export async function finishOpening(editor: EditorContext, thread: Thread): Promise<Choices> {
   const choices = await readChoices(editor, thread);
   scheduleIntroduction(editor, thread);
@@ -198,31 +214,30 @@ function scheduleIntroduction(editor: EditorContext, thread: Thread): void {
   setTimeout(() => editor.signal.aborted || introduceThread(editor, thread), INTRODUCTION_DELAY_MS).unref();
 }
 
-/** What the editor is told of a thread once it knows that there is one. */
 function introduceThread(editor: EditorContext, thread: Thread): void {
   void showCommands(editor, thread);
   void listAgentModels(editor).then(async (names) => {
     if (names.length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
   });
-  if (!isFolder(thread.cwd)) thread.show(toNoticeUpdate(`_${formatMissingFolder(thread.cwd)}_\n\n`));
-  void thread.problems().then((problems) => {
+  if (!isFolder(thread.cwd)) thread.display.showNotice(`_${formatMissingFolder(thread.cwd)}_\n\n`);
+  void thread.tools.listProblems().then((problems) => {
     if (problems.length > 0 && !editor.signal.aborted)
-      thread.show(toNoticeUpdate(`_${problems.join(" ")}_\n\n`));
+      thread.display.showNotice(`_${problems.join(" ")}_\n\n`);
   });
 }
 
+export async function showCommands(
+  editor: Pick<EditorContext, "customCommands">,
+  thread: Pick<Thread, "display" | "isIntroduced">,
+): Promise<void> {
+  thread.isIntroduced = true;
+  const { listEditorCommands } = await import("./editor-commands.ts");
+  const availableCommands = listEditorCommands(editor.customCommands());
+  thread.display.show({ sessionUpdate: "available_commands_update", availableCommands });
+}
+
 async function requireEditorSession(editor: EditorContext, id: string): Promise<Session> {
-  const session = await findEditorSession(editor, id);
+  const session = await (await editor.storedSessions()).find(id);
   if (session === undefined) throw editorSessionNotFound(id);
   return session;
-}
-
-/** What did not begin in an editor is shown to whoever asked for all. */
-async function findEditorSession(editor: EditorContext, id: string): Promise<Session | undefined> {
-  const session = await findStoredSession(editor, id);
-  return session !== undefined && (editor.all || session.kind === "editor") ? session : undefined;
-}
-
-function createSessionId({ clock }: EditorContext): string {
-  return uuidFrom(clock.random(16));
 }

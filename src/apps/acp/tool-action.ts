@@ -1,6 +1,6 @@
 import type { ToolKind } from "@agentclientprotocol/sdk/unstable";
 
-/** What a tool does, as far as its name says. */
+/** The operation of a tool, derived from its name. */
 export type ToolOperation =
   | "run"
   | "process"
@@ -20,18 +20,18 @@ export type ToolOperation =
 export interface ToolAction {
   readonly operation: ToolOperation;
   readonly kind: ToolKind;
-  /** The tool's own name, and the server that it belongs to. */
+  /** The name of the tool without the server. */
   readonly tool: string;
   readonly server?: string;
 }
 
-/** By the names that agents and servers commonly give their tools; a server's tools are called `<server>__<tool>`. */
-export function classifyTool(name: string, given: Readonly<Record<string, unknown>>): ToolAction {
+/** Uses common tool names. Tools of MCP servers are called `<server>__<tool>`. */
+export function classifyTool(name: string, args: Readonly<Record<string, unknown>>): ToolAction {
   const split = name.lastIndexOf("__");
   const tool = split > 0 && split + 2 < name.length ? name.slice(split + 2) : name;
   const server = tool === name ? undefined : name.slice(0, split).replace(/^mcp__/, "");
-  const act = refineByCommand(findOperation(toSnakeCase(tool)), given.command);
-  return { operation: act, kind: KINDS[act], tool, ...(server && { server }) };
+  const operation = refineByCommand(findOperation(toSnakeCase(tool)), args.command);
+  return { operation, kind: KINDS[operation], tool, ...(server && { server }) };
 }
 
 const KINDS: Readonly<Record<ToolOperation, ToolKind>> = {
@@ -69,8 +69,8 @@ const NAMES: Readonly<Record<Exclude<ToolOperation, "other">, string>> = {
 };
 
 const OPERATIONS: ReadonlyMap<string, ToolOperation> = new Map(
-  Object.entries(NAMES).flatMap(([act, names]) =>
-    names.split(" ").map((name) => [name, act as ToolOperation]),
+  Object.entries(NAMES).flatMap(([operation, names]) =>
+    names.split(" ").map((name) => [name, operation as ToolOperation]),
   ),
 );
 
@@ -78,10 +78,10 @@ function findOperation(name: string): ToolOperation {
   return OPERATIONS.get(name) ?? "other";
 }
 
-/** Some editors of files are one tool that is told what to do. */
-function refineByCommand(act: ToolOperation, command: unknown): ToolOperation {
-  if (act !== "edit") return act;
-  return command === "view" ? "read" : command === "create" ? "write" : act;
+/** Some file editors are one tool with a command argument. */
+function refineByCommand(operation: ToolOperation, command: unknown): ToolOperation {
+  if (operation !== "edit") return operation;
+  return command === "view" ? "read" : command === "create" ? "write" : operation;
 }
 
 function toSnakeCase(name: string): string {

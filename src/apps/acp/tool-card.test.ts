@@ -9,7 +9,7 @@ const text = (said: string): Part => ({ type: "text", text: said });
 const outcome = (name: string, given: unknown, said: string, failed = false) =>
   buildToolOutcome({ id: "1", name, arguments: given }, [text(said)], failed, cwd);
 
-describe("the card of a tool's call", () => {
+describe("the card of a tool call", () => {
   it.each([
     ["terminal", { command: "npm test" }, "execute", "npm test"],
     ["Bash", { command: "ls -la" }, "execute", "ls -la"],
@@ -41,7 +41,7 @@ describe("the card of a tool's call", () => {
     ["mcp__git_hub__list_issues", {}, "other", "git_hub: list_issues"],
     ["terminal", {}, "execute", "terminal"],
     ["", null, "other", "Tool"],
-  ])("%s %j is of the kind %s: %s", (name, given, kind, title) => {
+  ])("%s %j has the kind %s: %s", (name, given, kind, title) => {
     expect(card(name, given)).toMatchObject({ name, kind, title });
   });
 
@@ -58,7 +58,7 @@ describe("the card of a tool's call", () => {
     expect(card("delegate", { goal: "b".repeat(200) }).title).toBe(`Delegate: ${"b".repeat(59)}…`);
   });
 
-  it("has a title of one short line, whatever the model gave", () => {
+  it("has a title of one short line for any arguments", () => {
     const names = fc.constantFrom(
       "terminal",
       "read_file",
@@ -95,7 +95,7 @@ describe("the card of a tool's call", () => {
     expect(hostile.title).toBe("rm[31m txt");
   });
 
-  it("cuts between characters, never within one", () => {
+  it("never splits a surrogate pair", () => {
     for (const before of ["", "a"]) {
       const long = before + "👍".repeat(50_000);
       const { title, content } = card("terminal", { command: long });
@@ -104,7 +104,7 @@ describe("the card of a tool's call", () => {
     }
   });
 
-  it("reads arguments that came as a text, and keeps what is no JSON", () => {
+  it("parses arguments in a JSON text, and keeps other text", () => {
     expect(card("read_file", '{"path":"a.ts"}')).toMatchObject({
       title: "Read a.ts",
       rawInput: { path: "a.ts" },
@@ -113,7 +113,7 @@ describe("the card of a tool's call", () => {
     expect(card("x", undefined)).not.toHaveProperty("rawInput");
   });
 
-  it("leads an editor to the place, by an absolute path and a line", () => {
+  it("has locations with absolute path and line", () => {
     expect(card("read_file", { path: "src/../a.ts", offset: 42 }).locations).toEqual([
       { path: `${cwd}/a.ts`, line: 42 },
     ]);
@@ -128,7 +128,7 @@ describe("the card of a tool's call", () => {
     ]);
   });
 
-  it("leads nowhere where the place is not known", () => {
+  it("has no location for an unknown path", () => {
     for (const path of ["~/x", "https://example.com/a", "a\0b"]) {
       expect(card("read_file", { path }).locations).toEqual([]);
     }
@@ -139,7 +139,7 @@ describe("the card of a tool's call", () => {
     );
   });
 
-  it("shows a change as one", () => {
+  it("shows a change as a diff", () => {
     const path = `${cwd}/a.ts`;
     expect(card("write_file", { path: "a.ts", content: "new" }).content).toEqual([
       { type: "diff", path, oldText: null, newText: "new" },
@@ -159,7 +159,7 @@ describe("the card of a tool's call", () => {
     );
   });
 
-  it("stays small", () => {
+  it("limits its size", () => {
     const long = "é\u0001".repeat(500_000);
     for (const given of [
       { path: "a", content: long },
@@ -175,8 +175,8 @@ describe("the card of a tool's call", () => {
   });
 });
 
-describe("the outcome of a tool's call", () => {
-  it("is what the tool answered, and whether it failed", () => {
+describe("the outcome of a tool call", () => {
+  it("has the output of the tool and its status", () => {
     expect(outcome("get_weather", {}, "sunny")).toEqual({
       status: "completed",
       content: [{ type: "content", content: { type: "text", text: "sunny" } }],
@@ -186,13 +186,13 @@ describe("the outcome of a tool's call", () => {
     expect(buildToolOutcome(undefined, [], false, undefined)).toEqual({ status: "completed", content: [] });
   });
 
-  it("keeps a change that was made, and not one that failed", () => {
+  it("keeps the diff of a change that succeeded, and drops one that failed", () => {
     const edit = { path: "a.ts", old: "a", new: "b" };
     expect(outcome("edit", edit, "done").content).toMatchObject([{ type: "diff" }, { type: "content" }]);
     expect(outcome("edit", edit, "not found", true).content).toMatchObject([{ type: "content" }]);
   });
 
-  it("is cut where it is long, and says how long it was", () => {
+  it("is truncated if it is long, with its full length", () => {
     const [only] = outcome("terminal", { command: "x" }, "y".repeat(12_345)).content;
     const shown = only?.type === "content" && only.content.type === "text" ? only.content.text : "";
     expect(shown).toContain("y".repeat(4_900));
@@ -201,12 +201,12 @@ describe("the outcome of a tool's call", () => {
     expect(JSON.stringify(outcome("x", {}, "y".repeat(5_000)))).toContain("y".repeat(5_000));
   });
 
-  it("shows output as it is, whatever Markdown would make of it", () => {
+  it("shows output verbatim, also with Markdown characters", () => {
     const [only] = outcome("terminal", { command: "x" }, "*a*\n```\nb").content;
     expect(only).toEqual({ type: "content", content: { type: "text", text: "````\n*a*\n```\nb\n````" } });
   });
 
-  it("names what is no text, or shows it where it was read", () => {
+  it("names attachments, or shows them if their bytes were loaded", () => {
     const image: Part = {
       type: "image",
       blob: "0".repeat(64),

@@ -23,20 +23,20 @@ import { type OldText, UNKNOWN_TEXT } from "./old-text.ts";
 import { classifyTool, type ToolAction } from "./tool-action.ts";
 import { limitDataSize, toSingleLine, truncateResult, truncateText } from "./truncate-text.ts";
 
-/** How a call looks before it has a result. */
+/** The card of a call before it has a result. */
 export type ToolCallFields = Required<Pick<AcpToolCall, "title" | "kind" | "content" | "locations">> & {
   name: string;
   rawInput?: unknown;
 };
 
-/** What an editor is told when the result is there. Its content replaces the card's, so that is said again. */
+/** The update with the result. Its content replaces the content of the card, so it repeats that. */
 export interface ToolOutcomeFields {
   status: "completed" | "failed";
   content: ToolCallContent[];
   rawOutput?: unknown;
 }
 
-/** What a card has shown that its call does not say. */
+/** Content of a card that is not in its call. */
 export interface CardState {
   readonly oldText?: OldText;
   readonly terminalId?: string | undefined;
@@ -45,30 +45,30 @@ export interface CardState {
 const MAX_CARD_TITLE_LENGTH = 119;
 const MAX_COMMAND_LENGTH = 80;
 const MAX_GOAL_LENGTH = 60;
-/** Half a change would be taken for the whole, so a longer one is told of instead. */
+/** A longer diff is not shown at all: part of a diff would look like the whole change. */
 const MAX_DIFF_LENGTH = 128 * 1024;
 const MAX_DIFFS = 50;
 
-/** `old` is what the file held that a call writes. */
+/** `old` is the old text of the file that the call writes. */
 export function buildToolCard(call: ToolCall, cwd: string | undefined, old: OldText = null): ToolCallFields {
-  const given = parseCallArguments(call.arguments);
-  const action = classifyTool(call.name, given);
-  const title = formatTitle(action, given, cwd);
+  const args = parseCallArguments(call.arguments);
+  const action = classifyTool(call.name, args);
+  const title = formatTitle(action, args, cwd);
   return {
     title: title === "" ? "Tool" : title,
     name: call.name,
     kind: action.kind,
     locations: hasLocation(action)
-      ? findCallLocations(given, action.operation === "move", getBaseFolder(action, cwd))
+      ? findCallLocations(args, action.operation === "move", getBaseFolder(action, cwd))
       : [],
-    content: buildContent(action, given, cwd, old),
-    ...(call.arguments !== undefined && { rawInput: limitDataSize(given) }),
+    content: buildContent(action, args, cwd, old),
+    ...(call.arguments !== undefined && { rawInput: limitDataSize(args) }),
   };
 }
 
 /**
- * `attached` is what the parts that are no text look like, where their bytes were read; else they are told of by name.
- * A change that failed was not made: its card shows why, and no longer the change.
+ * `attached` are the blocks of parts that are not text; by default only their names. The card of a failed change shows the
+ * reason instead of the change.
  */
 export function buildToolOutcome(
   call: ToolCall | undefined,
@@ -78,16 +78,16 @@ export function buildToolOutcome(
   attached: readonly ContentBlock[] = parts.flatMap(toNameBlocks),
   { oldText = null, terminalId }: CardState = {},
 ): ToolOutcomeFields {
-  const given = parseCallArguments(call?.arguments);
-  const action = classifyTool(call?.name ?? "", given);
+  const args = parseCallArguments(call?.arguments);
+  const action = classifyTool(call?.name ?? "", args);
   const output = getText({ parts });
   const isVerbatim = action.kind === "execute" || action.kind === "read" || action.kind === "search";
   return {
     status: failed ? "failed" : "completed",
     content: [
-      ...(failed && action.kind === "edit" ? [] : buildContent(action, given, cwd, oldText)),
+      ...(failed && action.kind === "edit" ? [] : buildContent(action, args, cwd, oldText)),
       ...(terminalId === undefined ? [] : [{ type: "terminal", terminalId } as const]),
-      // A terminal shows the output itself.
+      // The terminal shows the output.
       ...(output === "" || terminalId !== undefined ? [] : [toTextContent(shortenText(output, isVerbatim))]),
       ...attached.map((content): ToolCallContent => ({ type: "content", content })),
     ],
@@ -99,81 +99,81 @@ function hasLocation({ operation, kind }: ToolAction): boolean {
   return operation === "other" || (kind !== "execute" && kind !== "fetch" && kind !== "think");
 }
 
-/** What a relative path starts from. A server's paths may be of its own world, and so may those of tools we do not know. */
+/** The base of relative paths. Paths of MCP servers and unknown tools may belong to another machine. */
 function getBaseFolder({ operation, server }: ToolAction, cwd: string | undefined): string | undefined {
   return server !== undefined || operation === "other" ? undefined : cwd;
 }
 
-function formatTitle(action: ToolAction, given: CallArguments, cwd: string | undefined): string {
+function formatTitle(action: ToolAction, args: CallArguments, cwd: string | undefined): string {
   const { operation, tool, server } = action;
-  const what = toSingleLine(describeAction(action, given, cwd) ?? "");
+  const what = toSingleLine(describeAction(action, args, cwd) ?? "");
   const words = [server ?? "", operation === "other" || what === "" ? tool : "", what].map(toSingleLine);
   return truncateText(words.filter(Boolean).join(": "), MAX_CARD_TITLE_LENGTH);
 }
 
-/** What is done to what, in words; nothing where the arguments do not say. */
+/** A short description of the call; `undefined` if the arguments do not contain enough. */
 function describeAction(
   action: ToolAction,
-  given: CallArguments,
+  args: CallArguments,
   cwd: string | undefined,
 ): string | undefined {
-  const about = (
+  const describe = (
     verb: string,
     object: string | undefined,
-    most = MAX_CARD_TITLE_LENGTH,
+    maxLength = MAX_CARD_TITLE_LENGTH,
   ): string | undefined =>
-    object === undefined ? undefined : `${verb} ${truncateText(toSingleLine(object), most)}`;
-  const place = toRelativePath(findCallPath(given), cwd);
+    object === undefined ? undefined : `${verb} ${truncateText(toSingleLine(object), maxLength)}`;
+  const path = toRelativePath(findCallPath(args), cwd);
   switch (action.operation) {
     case "run": {
-      const command = findCommandLine(given);
+      const command = findCommandLine(args);
       return command === undefined ? undefined : truncateText(toSingleLine(command), MAX_COMMAND_LENGTH);
     }
     case "process":
-      return about(
+      return describe(
         "process",
-        findCallArgument(given, ["action", "command", "session_id", "id"]),
+        findCallArgument(args, ["action", "command", "session_id", "id"]),
         MAX_COMMAND_LENGTH,
       );
     case "read":
-      return about("Read", place);
+      return describe("Read", path);
     case "list":
-      return about("List", place);
+      return describe("List", path);
     case "write":
-      return about("Write", place);
+      return describe("Write", path);
     case "edit":
-      return about("Edit", place);
+      return describe("Edit", path);
     case "delete":
-      return about("Delete", place);
+      return describe("Delete", path);
     case "move": {
-      const [from = "it", to = "another place"] = findMovePaths(given).map((path) =>
+      const [from = "it", to = "another place"] = findMovePaths(args).map((path) =>
         toRelativePath(path, cwd),
       );
-      return about("Move", `${from} to ${to}`);
+      return describe("Move", `${from} to ${to}`);
     }
     case "search":
-      return about(
+      return describe(
         "Search for",
-        findCallArgument(given, ["pattern", "query", "regex", "q", "glob", "name"]) ?? place,
+        findCallArgument(args, ["pattern", "query", "regex", "q", "glob", "name"]) ?? path,
       );
     case "search_web":
-      return about("Search the web for", findCallArgument(given, ["query", "q", "search_term"]));
+      return describe("Search the web for", findCallArgument(args, ["query", "q", "search_term"]));
     case "fetch":
-      return about("Fetch", findCallArgument(given, ["url", "urls", "uri"]));
+      return describe("Fetch", findCallArgument(args, ["url", "urls", "uri"]));
     case "delegate":
-      return about(
+      return describe(
         "Delegate:",
-        findCallArgument(given, ["goal", "description", "task", "prompt"]),
+        findCallArgument(args, ["goal", "description", "task", "prompt"]),
         MAX_GOAL_LENGTH,
       );
     case "think":
       return undefined;
     default:
-      return findCallArgument(given, ["action", "query", "url", "title", "name", "path"]);
+      return findCallArgument(args, ["action", "query", "url", "title", "name", "path"]);
   }
 }
 
-/** As seen from the session's folder, where it is within it. */
+/** Relative to the session's folder if it is inside it. */
 function toRelativePath(path: string | undefined, cwd: string | undefined): string | undefined {
   if (path === undefined || cwd === undefined) return path;
   const whole = resolveCallPath(path, cwd);
@@ -183,30 +183,30 @@ function toRelativePath(path: string | undefined, cwd: string | undefined): stri
   return within.startsWith("..") ? whole : within;
 }
 
-function findCommandLine(given: CallArguments): string | undefined {
-  return findCallArgument(given, ["command", "cmd", "code", "script", "raw"]);
+function findCommandLine(args: CallArguments): string | undefined {
+  return findCallArgument(args, ["command", "cmd", "code", "script", "raw"]);
 }
 
 function buildContent(
   action: ToolAction,
-  given: CallArguments,
+  args: CallArguments,
   cwd: string | undefined,
   old: OldText,
 ): ToolCallContent[] {
   const { operation } = action;
   if (operation === "run") {
-    const command = findCommandLine(given) ?? "";
-    // The title holds one short line; whoever is asked whether it may run must be able to read all of it.
+    const command = findCommandLine(args) ?? "";
+    // The title is one short line, but the person who approves must see the whole command.
     const isWhole = toSingleLine(command) === command && command.length <= MAX_COMMAND_LENGTH;
     return isWhole ? [] : [toTextContent(shortenText(command, true))];
   }
   if (operation !== "write" && operation !== "edit") return [];
   const edits =
     operation === "write"
-      ? findCallWrites(given).map((edit) => ({ ...edit, oldText: old === UNKNOWN_TEXT ? null : old }))
-      : findCallEdits(given);
-  const path = findCallPath(given);
-  const patch = findCallPatch(given);
+      ? findCallWrites(args).map((edit) => ({ ...edit, oldText: old === UNKNOWN_TEXT ? null : old }))
+      : findCallEdits(args);
+  const path = findCallPath(args);
+  const patch = findCallPatch(args);
   if (path === undefined || edits.length === 0) {
     return patch === undefined ? [] : [toTextContent(shortenText(patch, true))];
   }
@@ -218,11 +218,11 @@ function buildContent(
       ),
     ];
   }
-  // A difference from nothing would say that the file is new.
+  // A diff without old text would look like a new file.
   if (operation === "write" && old === UNKNOWN_TEXT)
     return edits.map(({ newText }) => toTextContent(shortenText(newText, true)));
-  const place = resolveCallPath(path, getBaseFolder(action, cwd)) ?? path;
-  return edits.map((edit): ToolCallContent => ({ type: "diff", path: place, ...edit }));
+  const absolute = resolveCallPath(path, getBaseFolder(action, cwd)) ?? path;
+  return edits.map((edit): ToolCallContent => ({ type: "diff", path: absolute, ...edit }));
 }
 
 function shortenText(text: string, isVerbatim: boolean): string {

@@ -8,20 +8,20 @@ import { formatSize } from "./format-size.ts";
 import { type Io, printJson, printLine } from "./io.ts";
 import { createProgress } from "./progress.ts";
 
-/** One checked file that holds everything, of one instant, however busy the home is. */
+/** Copies the database, as of one instant, into one verified file, also while other processes write. */
 export const backupCommand: Command = defineCommand({
   name: "backup",
   takes: "FILE",
   words: [1, 1],
   about:
-    "Copies the whole database into one file, while Postrider goes on working. The copy is of one instant, checked\nbefore it gets its name, and readable by you alone.",
+    "Copies the whole database into one file while Postrider runs. The copy shows one instant. Postrider verifies it\nbefore it gives the file its name, and only you can read it.",
   options: {
-    force: { type: "flag", help: "take the place of a file that is there" },
+    force: { type: "flag", help: "overwrite an existing file" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider backup ~/postrider-copy.db", "everything, in one file"],
-    ["postrider backup /mnt/stick/postrider.db --force", "over the copy of last time"],
+    ["postrider backup ~/postrider-copy.db", "copy everything into one file"],
+    ["postrider backup /mnt/stick/postrider.db --force", "overwrite the last copy"],
   ],
   async run({ words: [file = ""], values }, io) {
     const from = requireDatabase(io);
@@ -40,7 +40,7 @@ export const backupCommand: Command = defineCommand({
       else
         printLine(
           io,
-          `${copied.file}: ${pluralize(copied.sessions, "session")}, ${pluralize(copied.messages, "message")}, ${formatSize(copied.bytes)}, checked.`,
+          `${copied.file}: ${pluralize(copied.sessions, "session")}, ${pluralize(copied.messages, "message")}, ${formatSize(copied.bytes)}, verified.`,
         );
     } finally {
       progress.end();
@@ -48,18 +48,22 @@ export const backupCommand: Command = defineCommand({
   },
 });
 
-/** A home without a database has nothing to copy, and asking must not make one. */
+/** A home without a database has nothing to copy, and this command must not create one. */
 function requireDatabase(io: Io): string {
   const { database } = resolveHome(io.environment);
   if (existsSync(database)) return database;
-  throw new PostriderError("not_found", `There is nothing to back up: no ${database}.`, {
+  throw new PostriderError("not_found", `There is nothing to back up: ${database} does not exist.`, {
     details: { file: database },
   });
 }
 
 function addHint(error: unknown): unknown {
   if (!(error instanceof PostriderError) || error.code !== "file_exists") return error;
-  return new PostriderError("file_exists", `${error.message} Name another file, or say --force.`, {
-    details: { ...error.details },
-  });
+  return new PostriderError(
+    "file_exists",
+    `${error.message} Name another file, or add --force to overwrite it.`,
+    {
+      details: { ...error.details },
+    },
+  );
 }

@@ -10,38 +10,38 @@ import { type Io, printNotice } from "./io.ts";
 
 export const startChatCommand: Command = defineCommand({
   name: "",
-  about: `Talks in the terminal, or from a pipe: one line in, one answer out. Every message is on the disk before it is
-answered. A terminal goes on in the session where it was, until the policy starts a new one (/where tells when).`,
+  about: `Starts a chat in the terminal, or in a pipe: one line in, one answer out. Postrider stores every message before the
+agent answers it. A terminal continues its last session until the reset policy starts a new one (/where shows when).`,
   options: {
-    continue: { type: "flag", short: "c", help: "go on in the newest session" },
+    continue: { type: "flag", short: "c", help: "continue the newest session" },
     resume: {
       type: "text",
       short: "r",
       value: "NAME",
-      help: "go on in the session with this title, handle or id",
+      help: "continue the session with this title, handle or id",
     },
     query: {
       type: "text",
       short: "q",
       value: "TEXT",
-      help: "ask once and print the answer, with stdin as context; - reads the question itself from stdin",
+      help: "ask one question and print the answer; stdin is added as context; - reads the question from stdin",
     },
     json: JSON_OPTION,
     agent: {
       type: "text",
       value: "NAME",
-      help: "who answers: model, echo, script:FILE, ./FILE.ts or a plugin's agent (default: the model, if there is one)",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or an agent of a plugin (default: the model, if one is configured)",
     },
   },
   examples: [
-    ["postrider", "talk; Ctrl-C stops an answer, twice leaves"],
-    ['postrider -r "holiday plans"', "go on where that was left"],
-    ['postrider -q "what is a post rider?" --json', "one answer, for a script"],
-    ['git diff | postrider -q "is this right?"', "the question, with what comes on stdin behind it"],
-    ["echo hello | postrider", "one answer per line, and nothing else, on stdout"],
+    ["postrider", "chat; Ctrl-C stops an answer, Ctrl-C twice exits"],
+    ['postrider -r "holiday plans"', "continue that session"],
+    ['postrider -q "what is a post rider?" --json', "one answer as JSON, for a script"],
+    ['git diff | postrider -q "is this right?"', "the question, followed by stdin"],
+    ["echo hello | postrider", "one answer per line; stdout has nothing else"],
   ],
   async run({ values }, io) {
-    // Only in a talk somebody can ask for /platforms.
+    // Only a chat has /platforms.
     const config = await loadLocalConfig(io, values.query === undefined);
     const plugins = await loadChatPlugins(io, config);
     const chosen = await chooseAgent(
@@ -50,24 +50,24 @@ answered. A terminal goes on in the session where it was, until the policy start
       config?.model,
       plugins?.agents,
     );
-    const beginning = parseChatStart(values.continue, values.resume);
+    const startIn = parseChatStart(values.continue, values.resume);
     if (values.query !== undefined) {
-      const { runQuery: query } = await import("./chat/query.ts");
-      return query(io, {
+      const { runQuery } = await import("./chat/query.ts");
+      return runQuery(io, {
         question: values.query,
-        start: beginning,
+        start: startIn,
         agent: chosen.agent,
         config,
         plugins,
         json: values.json,
       });
     }
-    if (values.json) throw usageError("--json goes with --query");
-    return runChat(io, beginning, chosen, config, plugins);
+    if (values.json) throw usageError("--json needs --query");
+    return runChat(io, startIn, chosen, config, plugins);
   },
 });
 
-/** The chat in one session, for programs that let people choose one. */
+/** Starts the chat in one session, for commands in which a person chooses one. */
 export async function resumeChat(io: Io, session: string): Promise<number> {
   const config = await loadLocalConfig(io, true);
   const plugins = await loadChatPlugins(io, config);
@@ -84,18 +84,18 @@ function loadChatPlugins(io: Io, config: Config | undefined): Promise<LoadedPlug
 
 async function runChat(
   io: Io,
-  beginning: ChatStart,
+  startIn: ChatStart,
   { agent, hint }: ChosenAgent,
   config: Config | undefined,
   plugins: LoadedPlugins | undefined,
 ): Promise<number> {
   const isTerminal = io.input.isTTY && io.output.isTTY && io.environment.TERM !== "dumb";
-  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, beginning, agent, config, plugins);
-  return (await import("./chat/screen.ts")).runScreen(io, beginning, agent, config, hint, plugins);
+  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, startIn, agent, config, plugins);
+  return (await import("./chat/screen.ts")).runScreen(io, startIn, agent, config, hint, plugins);
 }
 
 function parseChatStart(newest: boolean, session: string | undefined): ChatStart {
-  if (newest && session !== undefined) throw usageError("--continue and --resume exclude each other");
+  if (newest && session !== undefined) throw usageError("--continue and --resume cannot be used together");
   if (newest) return "newest";
   return session === undefined ? "here" : { session };
 }

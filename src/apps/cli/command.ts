@@ -2,11 +2,11 @@ import { findNearestName } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import type { Io } from "./io.ts";
 
-/** `flag` is there or not, `text` takes a value, `count` a whole number from 0 on. */
+/** `flag` takes no value, `text` takes a value, `count` takes a whole number from 0. */
 export interface CommandOption {
   readonly type: "flag" | "text" | "count";
   readonly short?: string;
-  /** What the help calls the value, such as `FILE`. */
+  /** The name of the value in the help, such as `FILE`. */
   readonly value?: string;
   readonly help: string;
 }
@@ -17,7 +17,7 @@ type OptionValue<Type extends CommandOption["type"]> = Type extends "flag"
   : Type extends "count"
     ? number
     : string;
-/** Flags are always there; the rest only when given. */
+/** Flags are always present; other options only when the arguments have them. */
 export type OptionValues<Given extends CommandOptions> = {
   readonly [Name in keyof Given]: Given[Name]["type"] extends "flag"
     ? boolean
@@ -25,17 +25,17 @@ export type OptionValues<Given extends CommandOptions> = {
 };
 
 interface CommandDefinition<Given extends CommandOptions> {
-  /** What is typed after `postrider`. */
+  /** The words after `postrider`. */
   readonly name: string;
-  /** The words it takes, as the help shows them: `SESSION [TITLE…]`. */
+  /** The positional arguments as the help shows them: `SESSION [TITLE…]`. */
   readonly takes?: string;
-  /** How many words it takes. None unless said. */
-  readonly words?: readonly [least: number, most: number];
-  /** What it does, beyond the line in the list of commands. */
+  /** The number of positional arguments. None by default. */
+  readonly words?: readonly [minWords: number, maxWords: number];
+  /** The description in the command's own help. */
   readonly about: string;
   readonly options?: Given;
   readonly examples: readonly Example[];
-  /** May return an exit code; else it is 0. */
+  /** Returns an exit code, or nothing for 0. */
   run(
     given: { readonly words: readonly string[]; readonly values: OptionValues<Given> },
     io: Io,
@@ -48,16 +48,16 @@ export interface Command {
   readonly name: string;
   readonly examples: readonly Example[];
   help(): string;
-  /** Reads the arguments that follow the name, and does it. */
+  /** Parses the arguments after the name and runs the command. */
   run(args: readonly string[], io: Io): Promise<number>;
 }
 
-/** For every command that prints something a script may want. */
-export const JSON_OPTION = { type: "flag", help: "print JSON, as docs/json.md describes it" } as const;
+/** For every command whose output a script may read. */
+export const JSON_OPTION = { type: "flag", help: "print JSON (format: docs/json.md)" } as const;
 /** For every command that reads or changes sessions. */
-export const EVERYONE_OPTION = { type: "flag", help: "everyone's sessions, not only your own" } as const;
+export const EVERYONE_OPTION = { type: "flag", help: "include the sessions of all people" } as const;
 
-const HELP_OPTION: CommandOption = { type: "flag", short: "h", help: "this text" };
+const HELP_OPTION: CommandOption = { type: "flag", short: "h", help: "print this help" };
 
 export function defineCommand<const Given extends CommandOptions>(
   definition: CommandDefinition<Given>,
@@ -74,10 +74,10 @@ export function defineCommand<const Given extends CommandOptions>(
         io.output.write(help());
         return 0;
       }
-      const [least, most] = definition.words ?? [0, 0];
-      if (words.length < least || words.length > most) {
-        const wanted = most === 0 ? "no words" : `${definition.takes}`;
-        throw usageError(`postrider ${definition.name} takes ${wanted}.`, definition.name);
+      const [minWords, maxWords] = definition.words ?? [0, 0];
+      if (words.length < minWords || words.length > maxWords) {
+        const expected = maxWords === 0 ? "no words" : `${definition.takes}`;
+        throw usageError(`postrider ${definition.name} takes ${expected}.`, definition.name);
       }
       const code = await definition.run({ words, values: values as OptionValues<Given> }, io);
       return typeof code === "number" ? code : 0;
@@ -111,7 +111,7 @@ function parseArguments(name: string, args: readonly string[], options: CommandO
   }
 }
 
-/** The first argument that looks like an option and is none, and which one was probably meant. */
+/** Names the first unknown option and the most similar known one. */
 function findUnknownOption(args: readonly string[], options: CommandOptions): string | undefined {
   const end = args.indexOf("--");
   const names = args
@@ -121,7 +121,7 @@ function findUnknownOption(args: readonly string[], options: CommandOptions): st
   if (unknown === undefined) return undefined;
   const near = findNearestName(Object.keys(options), unknown);
   const hint = near === undefined ? "" : ` Did you mean --${near}?`;
-  return `There is no option --${unknown.slice(0, 60)}.${hint}`;
+  return `Unknown option --${unknown.slice(0, 60)}.${hint}`;
 }
 
 function parseCount(option: string, text: string): number {
@@ -129,7 +129,7 @@ function parseCount(option: string, text: string): number {
   throw new Error(`--${option} must be a whole number, not "${text}".`);
 }
 
-/** The one error that means "read the help": exit code 2. */
+/** The error for wrong arguments: exit code 2. */
 export function usageError(sentence: string, command = ""): PostriderError {
   const help = `See postrider ${command} --help.`.replace("  ", " ");
   return new PostriderError(
@@ -161,7 +161,7 @@ function formatHelp(
     .replace(/\n\n$/, "\n");
 }
 
-/** Two columns, the second where the longest of the first ends. */
+/** Formats two columns. */
 export function formatColumns(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`).join("\n");

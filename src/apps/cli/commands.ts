@@ -1,19 +1,19 @@
 import type { Command } from "./command.ts";
 
-/** A command that is not loaded before it is called: what the list of commands needs, and where the rest is. */
+/** An entry of the command list. `load` imports the command itself only when it is called. */
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
-  /** An agent's tool may run it: it reveals nobody's data and changes nothing. All others are for people alone. */
+  /** An agent's tool may run it, because it reveals no data and changes nothing. Only people may run the others. */
   readonly isForAgents?: true;
   load(): Promise<Command>;
 }
 
-/** Every command, in the order of the help. The chat has no name: it is what `postrider` alone does. */
+/** Every command, in the order of the help. The chat has no name: `postrider` alone starts it. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "",
-    summary: "talk in the terminal",
+    summary: "chat in the terminal",
     load: async () => (await import("./chat.ts")).startChatCommand,
   },
   {
@@ -23,36 +23,36 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "gateway run",
-    summary: "answer in the messengers that are set up",
+    summary: "answer messages in the connected messengers",
     load: async () => (await import("./gateway/run.ts")).runGatewayCommand,
   },
   {
     name: "gateway status",
-    summary: "whether it runs, and how its connections are",
+    summary: "show whether the gateway runs, and the state of its connections",
     isForAgents: true,
     load: async () => (await import("./gateway/status.ts")).gatewayStatusCommand,
   },
   {
     name: "gateway stop",
-    summary: "let it come to its end",
+    summary: "stop the gateway after it finishes the answers in progress",
     load: async () => (await import("./gateway/stop.ts")).stopGatewayCommand,
   },
   {
     name: "gateway install",
-    summary: "make it a service of this machine",
+    summary: "install the gateway as a service",
     load: async () => (await import("./gateway/install.ts")).installGatewayCommand,
   },
   {
     name: "gateway uninstall",
-    summary: "no service any more",
+    summary: "remove the service",
     load: async () => (await import("./gateway/install.ts")).uninstallGatewayCommand,
   },
   {
     name: "tail",
-    summary: "the gateway's log",
+    summary: "show the gateway's log",
     load: async () => (await import("./tail.ts")).tailCommand,
   },
-  // Before "acp", whose name it begins with: the first that fits is taken.
+  // Before "acp": the first entry that matches wins.
   {
     name: "acp install",
     summary: "set up an editor: zed, jetbrains or neovim",
@@ -60,174 +60,174 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "acp",
-    summary: "your sessions in an editor, which starts this by itself",
+    summary: "serve your sessions to an editor (the editor starts this)",
     load: async () => (await import("./acp/serve.ts")).serveEditorCommand,
   },
   {
     name: "backup",
-    summary: "copy everything into one file, while Postrider goes on working",
+    summary: "copy the database into one file while Postrider runs",
     load: async () => (await import("./backup.ts")).backupCommand,
   },
   {
     name: "restore",
-    summary: "make a copy the database of this home",
+    summary: "restore the database from a backup",
     load: async () => (await import("./restore.ts")).restoreCommand,
   },
   {
     name: "doctor",
-    summary: "check that everything is as it should be, and mend it",
+    summary: "check this home for problems, and repair them",
     load: async () => (await import("./doctor.ts")).doctorCommand,
   },
   {
     name: "export-person",
-    summary: "write everything of one person into a file",
+    summary: "export all data of one person to a file",
     load: async () => (await import("./export-person.ts")).exportPersonCommand,
   },
   {
     name: "erase",
-    summary: "erase everything of one person, for good",
+    summary: "permanently erase all data of one person",
     load: async () => (await import("./erase.ts")).erasePersonCommand,
   },
   {
     name: "sessions list",
-    summary: "your sessions, the latest first",
+    summary: "list your sessions, newest first",
     load: async () => (await import("./sessions/list.ts")).listSessionsCommand,
   },
   {
     name: "sessions show",
-    summary: "what was said in a session",
+    summary: "show the messages of a session",
     load: async () => (await import("./sessions/show.ts")).showSessionCommand,
   },
   {
     name: "sessions search",
-    summary: "find words in everything that was said",
+    summary: "search the text of all messages",
     load: async () => (await import("./sessions/search.ts")).searchSessionsCommand,
   },
   {
     name: "sessions browse",
-    summary: "choose a session on a full screen",
+    summary: "choose a session in a full-screen list",
     load: async () => (await import("./sessions/browse.ts")).browseSessionsCommand,
   },
   {
     name: "sessions rename",
-    summary: "give a session a title",
+    summary: "set the title of a session",
     load: async () => (await import("./sessions/rename.ts")).renameSessionCommand,
   },
   {
     name: "sessions fork",
-    summary: "go two ways from one session",
+    summary: "start a new session from an existing one",
     load: async () => (await import("./sessions/fork.ts")).forkSessionCommand,
   },
   {
     name: "sessions export",
-    summary: "write sessions into a file",
+    summary: "export sessions to a file",
     load: async () => (await import("./sessions/export.ts")).exportSessionsCommand,
   },
   {
     name: "sessions import",
-    summary: "take in exported sessions",
+    summary: "import exported sessions",
     load: async () => (await import("./sessions/import.ts")).importSessionsCommand,
   },
   {
     name: "sessions archive",
-    summary: "put sessions away",
+    summary: "hide sessions from the list",
     load: async () => (await import("./sessions/archive.ts")).archiveSessionsCommand,
   },
   {
     name: "sessions unarchive",
-    summary: "list them again",
+    summary: "show archived sessions in the list again",
     load: async () => (await import("./sessions/archive.ts")).unarchiveSessionsCommand,
   },
   {
     name: "sessions delete",
-    summary: "remove sessions for good",
+    summary: "permanently delete sessions",
     load: async () => (await import("./sessions/delete.ts")).deleteSessionsCommand,
   },
   {
     name: "sessions prune",
-    summary: "remove ended sessions that are old",
+    summary: "permanently delete old sessions that have ended",
     load: async () => (await import("./sessions/prune.ts")).pruneSessionsCommand,
   },
   {
     name: "sessions stats",
-    summary: "how much there is",
+    summary: "count sessions and messages",
     load: async () => (await import("./sessions/stats.ts")).sessionStatsCommand,
   },
   {
     name: "insights",
-    summary: "what was said and used in the last days, with tokens and cost",
+    summary: "show messages, tokens and cost of the last days",
     load: async () => (await import("./insights.ts")).insightsCommand,
   },
-  // Before "processes", whose name they begin with: the first that fits is taken.
+  // Before "processes": the first entry that matches wins.
   {
     name: "processes log",
-    summary: "what one has printed; -f goes on",
+    summary: "show the output of a process; -f follows it",
     load: async () => (await import("./processes/log.ts")).showProcessLogCommand,
   },
   {
     name: "processes kill",
-    summary: "end one, and everything it has started",
+    summary: "end a process and all its child processes",
     load: async () => (await import("./processes/kill.ts")).killProcessesCommand,
   },
   {
     name: "processes write",
-    summary: "type into one that waits for something",
+    summary: "write to the input of a process",
     load: async () => (await import("./processes/write.ts")).writeProcessCommand,
   },
   {
     name: "processes",
-    summary: "what runs in the background",
+    summary: "list background processes",
     load: async () => (await import("./processes/list.ts")).listProcessesCommand,
   },
   {
     name: "explain",
-    summary: "why a session, key or message is where it is",
+    summary: "explain how a session, key or message got its place",
     load: async () => (await import("./explain.ts")).explainCommand,
   },
   {
     name: "key",
-    summary: "the key that a source gets",
+    summary: "show the conversation key of a source",
     isForAgents: true,
     load: async () => (await import("./key.ts")).showKeyCommand,
   },
   {
     name: "pair list",
-    summary: "who asks to be let in, and who was",
+    summary: "list pending pairing requests and paired people",
     load: async () => (await import("./pair/list.ts")).pairListCommand,
   },
   {
     name: "pair approve",
-    summary: "let in whoever has this code",
+    summary: "approve a pairing code",
     load: async () => (await import("./pair/approve.ts")).pairApproveCommand,
   },
   {
     name: "pair revoke",
-    summary: "let somebody in no more",
+    summary: "revoke a person's access",
     load: async () => (await import("./pair/revoke.ts")).pairRevokeCommand,
   },
   {
     name: "pair link",
-    summary: "a code that makes an account elsewhere yours",
+    summary: "create a code that links another account to you",
     load: async () => (await import("./pair/link.ts")).pairLinkCommand,
   },
   {
     name: "config show",
-    summary: "the settings that count, and where each comes from",
+    summary: "show the effective settings and their origin",
     load: async () => (await import("./config/show.ts")).showConfigCommand,
   },
   {
     name: "config set",
-    summary: "write a setting into this home's file",
+    summary: "write a setting to this home's config.yaml",
     load: async () => (await import("./config/set.ts")).setConfigCommand,
   },
   {
     name: "config unset",
-    summary: "take a setting out of it",
+    summary: "remove a setting from this home's config.yaml",
     load: async () => (await import("./config/set.ts")).unsetConfigCommand,
   },
   {
     name: "config check",
-    summary: "everything that is wrong with the settings, line by line",
+    summary: "list all problems in the configuration, with file and line",
     load: async () => (await import("./config/check.ts")).checkConfigCommand,
   },
   {
@@ -242,7 +242,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "import hermes",
-    summary: "take over the sessions and chats of a Hermes home",
+    summary: "import the sessions and chats of a Hermes home",
     load: async () => (await import("./import-hermes.ts")).importHermesCommand,
   },
 ];

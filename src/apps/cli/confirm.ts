@@ -2,12 +2,12 @@ import { createInterface } from "node:readline";
 import { PostriderError } from "../../core/errors.ts";
 import { type Io, printNotice } from "./io.ts";
 
-/** Asks a person. Where nobody can be asked, it is refused: `--yes` says it beforehand. */
+/** Asks for confirmation. Without a terminal it refuses; `--yes` skips the question. */
 export async function confirm(io: Io, question: string): Promise<boolean> {
   if (io.input.isTTY !== true) {
     throw new PostriderError(
       "not_allowed",
-      "Nobody can be asked here, so nothing was done. Add --yes if you are sure.",
+      "This command needs a confirmation, and there is no terminal to ask in. Nothing was changed. Add --yes to confirm.",
     );
   }
   const lines = createInterface({ input: io.input, output: io.notices, terminal: io.notices.isTTY === true });
@@ -17,7 +17,7 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
       lines.once("close", () => resolve(""));
     });
     const agreed = /^\s*y(?:es)?\s*$/i.test(answer);
-    if (!agreed) printNotice(io, "Nothing was done.");
+    if (!agreed) printNotice(io, "Nothing was changed.");
     return agreed;
   } finally {
     lines.close();

@@ -12,43 +12,43 @@ import { type Io, printJson, printLine } from "./io.ts";
 import { checkKeeper, fixKeeper } from "./keeper-check.ts";
 import { createProgress } from "./progress.ts";
 
-/** Looks whether everything is as it should be. Writes nothing unless asked to. */
+/** Checks the home. Writes nothing without --fix, --scrub or --salvage. */
 export const doctorCommand: Command = defineCommand({
   name: "doctor",
   takes: "[FILE]",
   words: [0, 1],
   about:
-    "Checks this home: the machine, who may look inside, the database, and that everything in it agrees. Nothing is\nwritten without --fix or --scrub. The exit code is 1 when a problem is left.",
+    "Checks this home: the machine, file permissions, the database, and the consistency of its data. It writes nothing\nwithout --fix or --scrub. The exit code is 1 when a problem remains.",
   options: {
-    fix: { type: "flag", help: "mend what can be made again from something else" },
-    quick: { type: "flag", help: "leave out what reads everything: a few seconds, however much there is" },
-    full: { type: "flag", help: "look at every index entry and attachment too; takes longer" },
+    fix: { type: "flag", help: "repair the search index, counters and permissions" },
+    quick: { type: "flag", help: "skip the checks that read all data: takes a few seconds at any size" },
+    full: { type: "flag", help: "also check every index entry and attachment; takes longer" },
     salvage: {
       type: "flag",
-      help: "save what can be read of a broken database (or of FILE) into a new file beside it",
+      help: "save the readable part of a broken database (or of FILE) to a new file beside it",
     },
-    scrub: { type: "flag", help: "write the database anew, without remnants of what was removed" },
+    scrub: { type: "flag", help: "rewrite the database file without remnants of deleted data" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider doctor", "is everything all right?"],
-    ["postrider doctor --quick", "the same within seconds, without reading every message"],
-    ["postrider doctor --fix", "mend the index, the counters, permissions"],
-    ["postrider doctor --salvage", "save what can be read of a broken database"],
+    ["postrider doctor", "check everything"],
+    ["postrider doctor --quick", "check in seconds, without reading every message"],
+    ["postrider doctor --fix", "repair the index, the counters and the permissions"],
+    ["postrider doctor --salvage", "save the readable part of a broken database"],
   ],
   async run({ words: [file], values }, io) {
     const home = resolveHome(io.environment);
     if (values.salvage) {
-      const { runSalvage: salvage } = await import("./salvage.ts");
-      return salvage(file ?? home.database, io, values.json);
+      const { runSalvage } = await import("./salvage.ts");
+      return runSalvage(file ?? home.database, io, values.json);
     }
     if (values.scrub && existsSync(home.database)) {
-      const { scrubHome: scrub } = await import("./scrub.ts");
-      if (!(await scrub(io))) return 1;
+      const { scrubHome } = await import("./scrub.ts");
+      if (!(await scrubHome(io))) return 1;
     }
-    if (file !== undefined) throw usageError("FILE is only for --salvage", "doctor");
+    if (file !== undefined) throw usageError("FILE needs --salvage", "doctor");
     if (values.quick && (values.full || values.fix))
-      throw usageError("--quick looks at too little for --full or --fix", "doctor");
+      throw usageError("--quick cannot be used with --full or --fix", "doctor");
     const depth = values.quick ? "quick" : values.full ? "full" : "usual";
     return examine(home, io, { ...values, depth });
   },
@@ -80,7 +80,7 @@ async function examine(
 async function collectFindings(home: Home, io: Io, depth: CheckDepth): Promise<Finding[]> {
   const machine = [checkNode(process.version), checkDiskSpace(home)];
   if (!existsSync(home.folder))
-    return [...machine, reportOk("home", `Nothing is kept in ${home.folder} yet; the first use makes it.`)];
+    return [...machine, reportOk("home", `${home.folder} does not exist yet; the first use creates it.`)];
   const around = [
     ...machine,
     reportOk("home", `${home.folder}.`),
@@ -88,7 +88,7 @@ async function collectFindings(home: Home, io: Io, depth: CheckDepth): Promise<F
     ...checkWorkspaces(home, io),
   ];
   if (!existsSync(home.database) && !existsSync(`${home.database}-wal`))
-    return [...around, reportOk("database", "No database yet; the first use makes it.")];
+    return [...around, reportOk("database", "There is no database yet; the first use creates it.")];
   const copies = checkCopies(home, io.now());
   const progress = createProgress(io, "checking");
   const database = checkDatabase(home.database, { depth, now: io.now(), onStep: progress.update });
@@ -96,7 +96,7 @@ async function collectFindings(home: Home, io: Io, depth: CheckDepth): Promise<F
   return [...around, copies, ...database, await checkKeeper(home)];
 }
 
-/** Agents do not reach what earlier versions kept in the home; a gateway that starts moves it, if it can. */
+/** Agents cannot read the files that earlier versions kept in the home. The gateway moves them at its start. */
 function checkWorkspaces(home: Home, io: Io): Finding[] {
   const former = findFormerWorkspaces(home);
   if (former === undefined) return [];
@@ -108,8 +108,8 @@ function checkWorkspaces(home: Home, io: Io): Finding[] {
   return [
     reportWarning(
       "workspaces",
-      `${former} holds files of agents, who work in ${workspaces} now and do not reach them.`,
-      `The next start of the gateway moves them, if nothing is there yet. Else: ${formatManualMove(former, workspaces)}`,
+      `${former} contains files of agents, but agents now work in ${workspaces} and cannot read them.`,
+      `The next start of the gateway moves them if ${workspaces} is empty. Otherwise run: ${formatManualMove(former, workspaces)}`,
     ),
   ];
 }

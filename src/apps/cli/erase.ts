@@ -20,27 +20,27 @@ import {
   writeReceipt,
 } from "./receipt.ts";
 
-/** Messages per step: short enough that others hardly wait. */
+/** Messages per transaction: small, so that other processes can write in between. */
 const BATCH_SIZE = 500;
 
-/** Everything of one person goes, so that not a word is left in the file. */
+/** Erases all data of one person, including remnants in the database file. */
 export const erasePersonCommand: Command = defineCommand({
   name: "erase",
   takes: "PERSON",
   words: [1, 1],
   about:
-    "Erases everything of one person: their sessions, accounts and attachments, and their words in shared chats. It\ncannot be undone; postrider export-person keeps a copy first. PERSON is an id (owner, p_…) or an account (telegram:42).\nWhat is cut short is brought to its end by saying it again.",
+    "Erases all data of one person: their sessions, accounts and attachments, and their messages in shared chats. This\ncannot be undone; postrider export-person saves a copy first. PERSON is an id (owner, p_…) or an account (telegram:42).\nIf an erasure was interrupted, run the command again to finish it.",
   options: {
-    yes: { type: "flag", help: "do not ask" },
-    backups: { type: "flag", help: "remove all copies of the database in this home as well" },
+    yes: { type: "flag", help: "do not ask for confirmation" },
+    backups: { type: "flag", help: "also delete all copies of the database in this home" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider erase telegram:42", "shows how much there is, and asks"],
-    ["postrider erase p_3f9a2c44b1d0 --yes --backups", "from the copies too, without asking"],
+    ["postrider erase telegram:42", "shows the amount of data and asks"],
+    ["postrider erase p_3f9a2c44b1d0 --yes --backups", "also deletes the copies, without asking"],
   ],
   async run({ words: [who = ""], values }, io) {
-    const begun = await withStore(io, async ({ home, store }) => {
+    const unfinished = await withStore(io, async ({ home, store }) => {
       const data = await findPersonArgument(store, who);
       const earlier = findUnfinishedReceipt(home, data?.person ?? who);
       if (data === undefined && earlier === undefined)
@@ -64,21 +64,21 @@ export const erasePersonCommand: Command = defineCommand({
       if (data !== undefined) await eraseAll(store, person, io);
       return { file, receipt };
     });
-    if (begun === undefined) return 5;
+    if (unfinished === undefined) return 5;
     const home = resolveHome(io.environment);
     const scrubbed = await scrubDatabase(home.database);
     const copies = listDatabaseCopies(home);
     if (values.backups) for (const copy of copies) rmSync(copy, { force: true });
     const receipt: Receipt = {
-      ...begun.receipt,
+      ...unfinished.receipt,
       state: scrubbed ? "done" : "begun",
       finished_at: scrubbed ? io.now() : null,
       scrubbed,
       copies: values.backups ? [] : copies,
       copies_removed: values.backups ? copies : [],
     };
-    writeReceipt(begun.file, receipt);
-    printReceipt(io, receipt, begun.file, values.json);
+    writeReceipt(unfinished.file, receipt);
+    printReceipt(io, receipt, unfinished.file, values.json);
     return scrubbed ? 0 : 1;
   },
 });
@@ -111,12 +111,12 @@ async function eraseAll(store: Store, person: string, io: Io): Promise<void> {
   }
 }
 
-function personNotFoundError(who: string, begun: string | undefined): PostriderError {
-  if (begun === undefined) return personNotFound(who);
+function personNotFoundError(who: string, unfinished: string | undefined): PostriderError {
+  if (unfinished === undefined) return personNotFound(who);
   return new PostriderError(
     "not_found",
-    `There is no person "${who}". An erasure of ${begun} was cut short: postrider erase ${begun} finishes it.`,
-    { details: { field: "person", begun } },
+    `There is no person "${who}". An erasure of ${unfinished} was interrupted: postrider erase ${unfinished} finishes it.`,
+    { details: { field: "person", unfinished } },
   );
 }
 
@@ -124,14 +124,14 @@ async function confirmErasure(io: Io, person: string, counts: PersonCounts): Pro
   if (io.input.isTTY !== true) {
     throw new PostriderError(
       "not_allowed",
-      "Nobody can be asked here, so nothing was erased. Add --yes if you are sure.",
+      "This command needs a confirmation, and there is no terminal to ask in. Nothing was erased. Add --yes to confirm.",
     );
   }
-  printNotice(io, `This erases for good: ${formatCounts(counts)}.`);
+  printNotice(io, `This permanently erases ${formatCounts(counts)}.`);
   const lines = createInterface({ input: io.input, output: io.notices, terminal: io.notices.isTTY === true });
   try {
     const answer = await new Promise<string>((resolve) => {
-      lines.question(`Type ${person} to erase it: `, resolve);
+      lines.question(`Type ${person} to confirm: `, resolve);
       lines.once("close", () => resolve(""));
     });
     if (answer.trim() === person) return true;
@@ -160,11 +160,11 @@ function printReceipt(io: Io, receipt: Receipt, file: string, json: boolean): vo
   printLine(
     io,
     receipt.scrubbed
-      ? "No word of it is left in the database file."
-      : "Other programs keep the log in use, which still holds words. End them and say it again.",
+      ? "The database file contains no remnants."
+      : "Other processes use the database, so its write-ahead log may still contain remnants. End them and run this command again.",
   );
-  for (const copy of receipt.copies) printLine(io, `Still holds the words: ${copy}`);
-  for (const copy of receipt.copies_removed) printLine(io, `Removed: ${copy}`);
-  if (receipt.copies.length > 0) printNotice(io, "With --backups these copies are removed as well.");
+  for (const copy of receipt.copies) printLine(io, `This copy still contains the data: ${copy}`);
+  for (const copy of receipt.copies_removed) printLine(io, `Deleted: ${copy}`);
+  if (receipt.copies.length > 0) printNotice(io, "Add --backups to delete these copies too.");
   printLine(io, `Receipt: ${file}`);
 }

@@ -13,16 +13,16 @@ export const explainCommand: Command = defineCommand({
   name: "explain",
   takes: "WHAT",
   words: [1, 1],
-  about: `Why something is where it is: where it came from, whose it is, every part of its key, which policy applies and when
-it would start afresh, what keeps it, and what happened to it. WHAT is one of
+  about: `Explains a session, key or message: its origin, its owner, every part of its key, its reset policy and next reset,
+the reasons that delay a reset, and its history. WHAT is one of
   a session           k7f, "holiday plans", an id
-  a key               agent:main:telegram:dm:99 (all conversations that print so)
-  a message           k7f/17, or by the platform's own id: telegram:-100:4711`,
+  a key               agent:main:telegram:dm:99 (all conversations with this key)
+  a message           k7f/17, or the platform's own id: telegram:-100:4711`,
   options: { everyone: EVERYONE_OPTION, json: JSON_OPTION },
   examples: [
-    ["postrider explain k7f", "why this session is as it is"],
-    ["postrider explain agent:main:telegram:dm:99 --everyone", "who has this key"],
-    ["postrider explain k7f/17", "where this message came from"],
+    ["postrider explain k7f", "explain a session"],
+    ["postrider explain agent:main:telegram:dm:99 --everyone", "find the conversations with this key"],
+    ["postrider explain k7f/17", "show the origin of a message"],
   ],
   async run({ words: [what = ""], values }, io) {
     const who = toAsker(values.everyone);

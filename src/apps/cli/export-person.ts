@@ -21,20 +21,20 @@ import { findPersonArgument, personNotFound } from "./person-argument.ts";
 
 const EVERYONE_ASKER = { everyone: true } as const;
 
-/** Everything of one person, in a file that can be read without Postrider. */
+/** Exports all data of one person to a file that can be read without Postrider. */
 export const exportPersonCommand: Command = defineCommand({
   name: "export-person",
   takes: "PERSON FILE",
   words: [2, 2],
   about:
-    "Writes everything of one person into one file, a JSON value on each line: who they are, their sessions with\nattachments, what they said in shared chats, and what else names them. PERSON is an id (owner, p_…) or an account\n(telegram:42).",
+    "Exports all data of one person to one file with one JSON value per line: their accounts, their sessions with\nattachments, their messages in shared chats, and all other records about them. PERSON is an id (owner, p_…) or an\naccount (telegram:42).",
   options: {
-    force: { type: "flag", help: "take the place of a file that is there" },
+    force: { type: "flag", help: "overwrite an existing file" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider export-person telegram:42 alice.jsonl", "everything of whoever this is"],
-    ["postrider export-person owner me.jsonl", "everything of yours"],
+    ["postrider export-person telegram:42 alice.jsonl", "all data of this person"],
+    ["postrider export-person owner me.jsonl", "all your data"],
   ],
   async run({ words: [who = "", given = ""], values }, io) {
     const file = resolve(given);
@@ -125,7 +125,7 @@ function buildHeader({ person, name, createdAt, role, accounts, counts }: Person
   };
 }
 
-/** One line each; `kind` says what it is. */
+/** One line per record; `kind` names its type. */
 function* buildRows(data: PersonData): Generator<Record<string, unknown>> {
   for (const message of data.elsewhere) yield { kind: "said_elsewhere", message: messageToJson(message) };
   for (const one of data.conversations) {

@@ -2,7 +2,7 @@ import { type ErrorCode, PostriderError } from "../../core/errors.ts";
 import { STORE_LOST_EXIT_CODE } from "../exit-on-lost-store.ts";
 import { type Io, printNotice } from "./io.ts";
 
-/** What a script can tell apart: docs/commands.md lists them. */
+/** The exit codes; docs/commands.md lists them. */
 const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   not_found: 3,
   ambiguous: 4,
@@ -19,7 +19,7 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   store_lost: STORE_LOST_EXIT_CODE,
 };
 
-/** Says on stderr what went wrong, as JSON if asked, and returns the exit code. */
+/** Prints the error on stderr, as JSON if requested, and returns the exit code. */
 export function printFailure(io: Io, error: unknown, json: boolean): number {
   const { code, message, details } = toErrorFields(error);
   if (json) printNotice(io, JSON.stringify({ error: { code, message, details } }));

@@ -1,4 +1,4 @@
-/** Bytes for people: 512 bytes, 3.4 MB. */
+/** Formats a byte count: 512 bytes, 3.4 MB. */
 export function formatSize(bytes: number): string {
   const units = ["kB", "MB", "GB", "TB"];
   let value = bytes;

@@ -20,11 +20,11 @@ describe("relative time", () => {
     [2 * DAY, "2d ago"],
     [7 * DAY - 1, "6d ago"],
     [7 * DAY, formatDate(NOW - 7 * DAY)],
-  ])("calls %i ms ago %j", (ago, words) => {
+  ])("formats %i ms ago as %j", (ago, words) => {
     expect(formatRelativeTime(NOW - ago, NOW)).toBe(words);
   });
 
-  it("reads how long ago something may be", () => {
+  it("parses a duration or a date", () => {
     expect(parseSince("30m", NOW, "x")).toBe(NOW - 30 * MINUTE);
     expect(parseSince("12h", NOW, "x")).toBe(NOW - 12 * HOUR);
     expect(parseSince("7d", NOW, "x")).toBe(NOW - 7 * DAY);

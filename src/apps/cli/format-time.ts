@@ -4,7 +4,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago, in as few letters as a column has: just now, 5m, 3h, yesterday, 4d, then the date. */
+/** Formats an age in few letters: just now, 5m ago, 3h ago, yesterday, 4d ago, then the date. */
 export function formatRelativeTime(at: number, now: number): string {
   const ago = now - at;
   if (ago < MINUTE) return "just now";
@@ -15,13 +15,13 @@ export function formatRelativeTime(at: number, now: number): string {
   return formatDate(at);
 }
 
-/** The day on this machine's calendar: 2026-03-15. */
+/** Formats a date in this machine's zone: 2026-03-15. */
 export function formatDate(at: number): string {
   const date = new Date(at);
   return `${padDigits(date.getFullYear(), 4)}-${padDigits(date.getMonth() + 1, 2)}-${padDigits(date.getDate(), 2)}`;
 }
 
-/** 2026-03-15 09:24 on this machine's clock. */
+/** Formats a time in this machine's zone: 2026-03-15 09:24. */
 export function formatDateTime(at: number): string {
   const date = new Date(at);
   return `${formatDate(at)} ${padDigits(date.getHours(), 2)}:${padDigits(date.getMinutes(), 2)}`;
@@ -29,7 +29,7 @@ export function formatDateTime(at: number): string {
 
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
 
-/** `30m`, `12h`, `7d`, `2w` before now, or a day such as 2026-03-15. */
+/** Parses `30m`, `12h`, `7d`, `2w` (before now) or a date such as 2026-03-15. */
 export function parseSince(text: string, now: number, command: string): number {
   const [, count = "", unit = ""] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   const length = UNITS[unit];

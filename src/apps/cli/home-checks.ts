@@ -23,7 +23,7 @@ export function checkNode(version: string): Finding {
     : reportProblem("node", found, `Postrider needs Node ${OLDEST_NODE} or newer.`);
 }
 
-/** There must be room for the database once more: that is what a copy or a new schema takes. */
+/** A backup or a migration needs free space for a second copy of the database. */
 export function checkDiskSpace(home: Home): Finding {
   let folder = home.folder;
   while (statSync(folder, { throwIfNoEntry: false }) === undefined) folder = dirname(folder);
@@ -33,12 +33,12 @@ export function checkDiskSpace(home: Home): Finding {
   if (free > Math.max(MIN_FREE_BYTES, size)) return reportOk("disk_space", `${formatSize(free)} free.`);
   return reportWarning(
     "disk_space",
-    `Only ${formatSize(free)} free; the database takes ${formatSize(size)}.`,
-    "Free some space, or copies will fail.",
+    `Only ${formatSize(free)} of disk space is free; the database has ${formatSize(size)}.`,
+    "Free some space, or backups will fail.",
   );
 }
 
-/** What others on this machine could look into: path and mode of each. */
+/** Paths that other users of this machine can read, with their modes. */
 function findExposed(path: string, depth = 0): { path: string; mode: number }[] {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.isSymbolicLink() || found.isSocket()) return [];
@@ -50,13 +50,13 @@ function findExposed(path: string, depth = 0): { path: string; mode: number }[] 
 export function checkPermissions({ folder }: Home): Finding {
   const wrong = findExposed(folder);
   if (process.platform === "win32" || wrong.length === 0)
-    return reportOk("permissions", "Only you can look inside.");
+    return reportOk("permissions", "Only you can read this home.");
   const names = wrong
     .slice(0, 3)
     .map(({ path, mode }) => `${relative(folder, path) || folder} (${mode.toString(8)})`);
   return reportFixable(
     "permissions",
-    `Others on this machine may look into ${names.join(", ")}${wrong.length > 3 ? ", …" : ""}.`,
+    `Other users of this machine can read ${names.join(", ")}${wrong.length > 3 ? ", …" : ""}.`,
   );
 }
 
@@ -70,7 +70,8 @@ export function fixPermissions({ folder }: Home): string | undefined {
 
 export function checkCopies(home: Home, now: number): Finding {
   const newest = listDailyCopies(home).at(-1);
-  if (newest === undefined) return reportOk("copies", "No daily copy yet; a running Postrider makes them.");
+  if (newest === undefined)
+    return reportOk("copies", "There is no daily copy yet; a running gateway creates them.");
   const days = Math.floor((now - newest.at) / DAY_MS);
   return days <= 7
     ? reportOk(
@@ -80,6 +81,6 @@ export function checkCopies(home: Home, now: number): Finding {
     : reportWarning(
         "copies",
         `The newest daily copy is ${days} days old.`,
-        "postrider backup FILE makes one now.",
+        "To create one now: postrider backup FILE",
       );
 }

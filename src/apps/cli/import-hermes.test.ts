@@ -29,7 +29,7 @@ async function run(isTTY: boolean, transcripts: Readonly<Record<string, string>>
 const HELLO = '{"role":"user","content":"hello"}\n';
 
 describe("postrider import hermes", () => {
-  it("counts sessions on one line for whoever watches, and takes the line away", async () => {
+  it("counts sessions on a progress line in a terminal, and removes the line", async () => {
     const { err } = await run(true, { s1: HELLO, s2: HELLO });
     const line = err.slice(err.indexOf("\r"));
     expect(line).toMatch(/^\rImporting \[[#.]{24}\] 0\/2 sessions/);
@@ -38,18 +38,18 @@ describe("postrider import hermes", () => {
     expect((await run(false, { s1: HELLO })).err).toBe("");
   });
 
-  it("says what there is, what became of it and where the report is", async () => {
+  it("prints the contents, the result and the path of the report", async () => {
     const { code, out, err } = await run(false, { s1: `${HELLO}oops\n` });
     expect(code).toBe(0);
-    expect(out).toMatch(/sessions +1 found, 0 of them here already\n/);
+    expect(out).toMatch(/sessions +1 found, 0 of them already imported\n/);
     expect(out).toMatch(/messages +1 \(1 user, 0 assistant, 0 tool, 0 note\)\n/);
     expect(out).toMatch(/corrupt lines +1\n/);
     expect(out).toContain("Imported 1, continued 0, unchanged 0, changed there 0, failed 0.");
-    expect(out).toMatch(/The report: .*\/reports\/import-hermes-[\d_.-]+\.json\n$/);
+    expect(out).toMatch(/Report: .*\/reports\/import-hermes-[\d_.-]+\.json\n$/);
     expect(err).toBe("sessions/s1.jsonl:2: not JSON\n");
   });
 
-  it("shows the worst problems first, ten of them, and where the rest is", async () => {
+  it("shows the ten worst problems first, and where the others are", async () => {
     const broken = Array.from({ length: 12 }, () => "oops\n").join("");
     const { err } = await run(false, { s1: broken }, "--dry-run");
     expect(

@@ -21,28 +21,31 @@ interface ImportRequest {
   readonly dryRun: boolean;
 }
 
-/** Takes over the sessions and chats of another system's home. That home is only read. */
+/** Imports the sessions and chats of a Hermes home, which is only read. */
 export const importHermesCommand: Command = defineCommand({
   name: "import hermes",
   takes: "PATH",
   words: [0, 1],
   about:
-    "Takes over sessions, transcripts, titles and chats from a Hermes home (or its state.db, or its sessions\n" +
-    "folder). What is there is only read. It may be stopped and run again: what is here already is not imported twice.",
+    "Imports sessions, transcripts, titles and chats from a Hermes home (or its state.db, or its sessions folder).\n" +
+    "It only reads that home. You can stop it and run it again: it imports nothing twice.",
   options: {
-    "dry-run": { type: "flag", help: "tell what there is, and write nothing" },
-    strict: { type: "flag", help: "stop at the first line or row that cannot be read" },
+    "dry-run": { type: "flag", help: "show the contents and write nothing" },
+    strict: { type: "flag", help: "stop at the first unreadable line or row" },
     zone: {
       type: "text",
       value: "ZONE",
-      help: "in which its clock times are meant (default: this machine's)",
+      help: "the time zone of its clock times (default: this machine's)",
     },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider import hermes ~/.hermes --dry-run", "what there is to take over"],
-    ["postrider import hermes ~/.hermes", "take it over, and go on in the same chats"],
-    ["postrider import hermes old/state.db --zone Europe/Berlin", "a database alone, from another machine"],
+    ["postrider import hermes ~/.hermes --dry-run", "show what can be imported"],
+    ["postrider import hermes ~/.hermes", "import it and continue the same chats"],
+    [
+      "postrider import hermes old/state.db --zone Europe/Berlin",
+      "import only a database, from another machine",
+    ],
   ],
   async run({ words: [path], values }, io) {
     if (path === undefined || path === "") throw usageError(formatMissingPath(), "import hermes");
@@ -57,11 +60,11 @@ export const importHermesCommand: Command = defineCommand({
 
 function formatMissingPath(): string {
   const usual = join(homedir(), ".hermes");
-  const hint = existsSync(usual) ? `; yours may be ${usual}` : "";
-  return `postrider import hermes needs the PATH of a home${hint}.`;
+  const hint = existsSync(usual) ? `, for example ${usual}` : "";
+  return `postrider import hermes needs the PATH of a Hermes home${hint}.`;
 }
 
-/** Without a database there is nothing to compare with, and none is made. */
+/** A dry run without a database compares with nothing and creates none. */
 async function previewImport(wanted: ImportRequest, io: Io): Promise<ImportSummary> {
   const exists = existsSync(resolveHome(io.environment).database);
   const { items: _, ...summary } = exists
@@ -97,7 +100,7 @@ async function importHome(wanted: ImportRequest, io: Io, into?: ImportTarget): P
 
 const PROGRESS_MS = 100;
 
-/** One line that changes, for people who watch; nothing in a pipe. */
+/** A progress line on a terminal; nothing in a pipe. */
 function createImportProgress({ notices, now }: Io, doing: string) {
   let shownAt = 0;
   return {
@@ -132,7 +135,7 @@ const WORST_FIRST: readonly ImportProblemKind[] = [
 function printSummary(summary: ImportSummary, io: Io): void {
   const { sessions, messages, titles, conversations, problems } = summary;
   const found = [
-    ["sessions", `${sessions.found} found, ${sessions.here} of them here already`],
+    ["sessions", `${sessions.found} found, ${sessions.here} of them already imported`],
     [
       "messages",
       `${messages.total} (${messages.user} user, ${messages.assistant} assistant, ${messages.tool} tool, ${messages.note} note)`,
@@ -145,14 +148,14 @@ function printSummary(summary: ImportSummary, io: Io): void {
     ["corrupt lines", `${summary.corrupt}`],
     ["too large", `${summary.too_large}`],
     ["missing transcripts", `${summary.missing_transcripts}`],
-    ["named but nowhere", pluralize(sessions.absent, "session")],
+    ["referenced but missing", pluralize(sessions.absent, "session")],
   ] as const;
-  printLine(io, `${summary.dry_run ? "Nothing was written. " : ""}${summary.path} has:`);
+  printLine(io, `${summary.dry_run ? "Dry run: nothing was written. " : ""}${summary.path} contains:`);
   printLine(io, formatColumns(found));
   if (!summary.dry_run) {
     printLine(
       io,
-      `Imported ${sessions.imported}, continued ${sessions.grown}, unchanged ${sessions.unchanged}, changed there ${sessions.changed}, failed ${sessions.failed}. ${pluralize(conversations.placed, "chat goes", "chats go")} on where ${conversations.placed === 1 ? "it was" : "they were"}.`,
+      `Imported ${sessions.imported}, continued ${sessions.grown}, unchanged ${sessions.unchanged}, changed there ${sessions.changed}, failed ${sessions.failed}. ${pluralize(conversations.placed, "chat continues", "chats continue")} here.`,
     );
   }
   const worst = problems.toSorted((a, b) => WORST_FIRST.indexOf(a.kind) - WORST_FIRST.indexOf(b.kind));
@@ -167,7 +170,7 @@ function printSummary(summary: ImportSummary, io: Io): void {
       `and ${more} more${summary.report === null ? "; --json lists them all" : ", in the report"}`,
     );
   if (!summary.complete)
-    printNotice(io, "Not everything could be taken over: see above. Running it again does no harm.");
-  if (summary.report === null) printLine(io, `To take it over: postrider import hermes ${summary.path}`);
-  else printLine(io, `The report: ${summary.report}`);
+    printNotice(io, "Some data was not imported: see above. You can safely run the import again.");
+  if (summary.report === null) printLine(io, `To import it: postrider import hermes ${summary.path}`);
+  else printLine(io, `Report: ${summary.report}`);
 }

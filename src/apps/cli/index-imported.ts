@@ -2,7 +2,7 @@ import { indexPending } from "../../stores/sqlite/upkeep/index-pending.ts";
 import type { Io } from "./io.ts";
 import { createProgress } from "./progress.ts";
 
-/** What was imported can be searched when the import is over, not only when another process has had time for it. */
+/** Indexes the imported messages now, so that they can be searched right after the import. */
 export function indexImported(io: Io, database: string): void {
   const progress = createProgress(io, "Indexing");
   try {

@@ -16,16 +16,16 @@ const MAX_DAYS = 3650;
 
 export const insightsCommand: Command = defineCommand({
   name: "insights",
-  about: "What was said in the last days, and which tokens and cost that took, by purpose and by day.",
+  about: "Counts messages, tokens and cost of the last days, by purpose and by day.",
   options: {
-    days: { type: "count", help: "how many days back, 30 unless said" },
+    days: { type: "count", help: "the number of days (default 30)" },
     platform: PLATFORM_OPTION,
     everyone: EVERYONE_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider insights", "yours of the last 30 days"],
-    ["postrider insights --days 7 --everyone", "everyone's of the last week"],
+    ["postrider insights", "your last 30 days"],
+    ["postrider insights --days 7 --everyone", "the last week of all people"],
   ],
   async run({ values }, io) {
     const { days = DAYS, everyone } = values;

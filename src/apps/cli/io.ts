@@ -1,19 +1,19 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Everything that a command touches of the world besides the home, so that it can be run anywhere. */
+/** The streams, environment and clock of a command, so that tests can replace them. */
 export interface Io {
   readonly input: Readable & { readonly isTTY?: boolean };
-  /** Results, and nothing else. */
+  /** For results only. */
   readonly output: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
-  /** Everything that is not a result: progress, warnings, errors. */
+  /** For progress, warnings and errors. */
   readonly notices: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly environment: NodeJS.ProcessEnv;
   now(): number;
 }
 
-/** The process's own. */
+/** The streams of this process. */
 export const PROCESS_IO: Io = {
-  // Each is made when it is first touched: few commands need all three.
+  // Node creates each stream on first access, and few commands need all three.
   get input() {
     return process.stdin;
   },
@@ -31,7 +31,7 @@ export function printLine(io: Io, text: string): void {
   io.output.write(`${text}\n`);
 }
 
-/** One JSON value on one line, so that a script can read line by line. */
+/** Prints one JSON value on one line, so that scripts can read line by line. */
 export function printJson(io: Io, value: unknown): void {
   io.output.write(`${JSON.stringify(value)}\n`);
 }
@@ -40,12 +40,12 @@ export function printNotice(io: Io, text: string): void {
   io.notices.write(`${text}\n`);
 }
 
-/** What a pipe gets is not cut to a width. */
+/** The width of the terminal; unlimited in a pipe. */
 export function getOutputWidth(io: Io): number {
   return io.output.isTTY ? Math.max(20, io.output.columns ?? 80) : Number.POSITIVE_INFINITY;
 }
 
-/** NO_COLOR and FORCE_COLOR as everywhere; else colours are for terminals that can show them. */
+/** NO_COLOR and FORCE_COLOR decide; otherwise terminals that support colours get them. */
 export function hasColor(io: Io, stream: { readonly isTTY?: boolean } = io.output): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.environment;
   if (NO_COLOR !== undefined && NO_COLOR !== "") return false;

@@ -11,49 +11,50 @@ import {
 } from "../../stores/sqlite/upkeep/findings.ts";
 import type { Home } from "../home.ts";
 
-/** Longer than a keeper on a busy machine takes to greet. */
+/** Longer than the greeting of a keeper takes on a busy machine. */
 const GREETING_TIMEOUT_MS = 3000;
 
-/** What looks after the processes of agents: whether it is reached, and by nobody else. */
+/** Checks that the process keeper answers, and that only this user can reach it. */
 export async function checkKeeper({ folder }: Home): Promise<Finding> {
   let path: string;
   try {
     path = resolveSocketPath(folder);
   } catch (error) {
-    return reportProblem("keeper", (error as Error).message, "Until then no process can be started.");
+    return reportProblem(
+      "keeper",
+      (error as Error).message,
+      "Postrider cannot start processes until this is solved.",
+    );
   }
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return reportOk("keeper", "No keeper of processes is needed now.");
+  if (found === undefined)
+    return reportOk("keeper", "The process keeper does not run; it is not needed now.");
   if (!found.isSocket() || found.uid !== process.getuid?.())
     return reportProblem(
       "keeper",
-      `${path} is not a socket of yours, so nobody can ask the keeper of processes.`,
-      "Remove it.",
+      `${path} is not a socket that you own, so Postrider cannot reach the process keeper.`,
+      "Remove the file.",
     );
   if ((found.mode & 0o077) !== 0)
-    return reportFixable("keeper", "Others on this machine may speak to the keeper of processes.");
+    return reportFixable("keeper", "Other users of this machine can connect to the process keeper.");
   const pid = await readGreeting(path);
   if (pid === "nobody")
     return reportWarning(
       "keeper",
-      "The keeper of processes was killed.",
-      "The next process that starts, or postrider processes kill, brings another.",
+      "The process keeper was killed.",
+      "The next process start, or postrider processes kill, starts a new one.",
     );
   if (pid === "silent")
-    return reportProblem(
-      "keeper",
-      "The keeper of processes does not answer.",
-      "logs/keeper.log in the home may say why.",
-    );
-  return reportOk("keeper", `The keeper of processes answers (process ${pid}).`);
+    return reportProblem("keeper", "The process keeper does not answer.", "See logs/keeper.log in the home.");
+  return reportOk("keeper", `The process keeper answers (process ${pid}).`);
 }
 
 export function fixKeeper({ folder }: Home): string {
   chmodSync(resolveSocketPath(folder), 0o600);
-  return "The socket of the keeper of processes made private.";
+  return "Made the socket of the process keeper private.";
 }
 
-/** Who greets there. */
+/** The process that answers on the socket. */
 function readGreeting(path: string): Promise<number | "nobody" | "silent"> {
   const { promise, resolve } = Promise.withResolvers<number | "nobody" | "silent">();
   const socket = connect(path);

@@ -1,6 +1,6 @@
 import { type Identity, isShared, type ScopeRules } from "../../core/identity.ts";
 
-/** One part of a key, and the rule that put it there or left it out. */
+/** One part of a key, and the rule that includes or omits it. */
 export interface KeyPart {
   readonly part: "profile" | "platform" | "chat_type" | "chat_id" | "thread_id" | "participant";
   readonly value: string | null;
@@ -10,14 +10,14 @@ export interface KeyPart {
 export function listKeyParts(identity: Identity, scope: ScopeRules): readonly KeyPart[] {
   const { profile, platform, chatType, chatId, threadId, participant } = identity;
   return [
-    { part: "profile", value: profile, why: "which of this home's agents is spoken to" },
-    { part: "platform", value: platform, why: "where the message came from" },
-    { part: "chat_type", value: chatType, why: "as the platform calls the chat" },
-    { part: "chat_id", value: chatId, why: "the chat in which it was said" },
+    { part: "profile", value: profile, why: "the agent of this home that answers" },
+    { part: "platform", value: platform, why: "the platform of the message" },
+    { part: "chat_type", value: chatType, why: "the type of the chat on the platform" },
+    { part: "chat_id", value: chatId, why: "the chat of the message" },
     {
       part: "thread_id",
       value: threadId ?? null,
-      why: threadId === undefined ? "not said in a thread" : "each thread is a conversation of its own",
+      why: threadId === undefined ? "the message is not in a thread" : "each thread has its own conversation",
     },
     {
       part: "participant",
@@ -29,14 +29,16 @@ export function listKeyParts(identity: Identity, scope: ScopeRules): readonly Ke
 
 function explainParticipant(identity: Identity, scope: ScopeRules): string {
   const { chatType, participant, threadId } = identity;
-  if (chatType === "dm") return "a direct chat has one person, so nobody is named";
+  if (chatType === "dm") return "omitted: a direct chat has one person";
   if (participant !== undefined) {
     const which =
-      participant.altId === undefined ? "" : "; its alternative id, which stays when the first one changes";
+      participant.altId === undefined
+        ? ""
+        : "; this is its alternative id, which stays when the first one changes";
     const where = threadId === undefined ? "group" : "thread";
-    return `each account in a ${where} has a conversation of its own${which}`;
+    return `each account in a ${where} has its own conversation${which}`;
   }
-  if (!isShared(identity, scope)) return "the platform did not say who spoke";
+  if (!isShared(identity, scope)) return "the platform does not name the sender";
   return scope.groupsPerUser
     ? "everyone in the thread shares one conversation (threads_per_user is off)"
     : "everyone in the chat shares one conversation (groups_per_user is off)";
@@ -61,7 +63,7 @@ export function formatIdentityJson({
   };
 }
 
-/** A line for each part. */
+/** One row per part. */
 export function formatKeyParts(parts: readonly KeyPart[]): string[][] {
   return parts.map(({ part, value, why }) => [part.replace("_id", "").replace("_", " "), value ?? "-", why]);
 }

@@ -15,12 +15,16 @@ export const showKeyCommand: Command = defineCommand({
   name: "key",
   takes: "SOURCE",
   words: [1, 1],
-  about: `The key of the conversation to which a message from this source belongs. SOURCE is JSON with at least platform
-and chat_id; also chat_type (dm), thread_id, user_id, user_id_alt. - reads it from stdin.`,
+  about: `Shows the key of the conversation for messages from this source. SOURCE is JSON with platform and chat_id, and
+optionally chat_type (default dm), thread_id, user_id and user_id_alt. SOURCE - reads it from stdin.`,
   options: {
     "groups-shared": { type: "flag", help: "everyone in a group shares one conversation" },
     "threads-shared": { type: "flag", help: "everyone in a thread shares one conversation" },
-    profile: { type: "text", value: "NAME", help: "which agent is spoken to (main, unless configured)" },
+    profile: {
+      type: "text",
+      value: "NAME",
+      help: "the profile of the agent (default: main, or as configured)",
+    },
     json: JSON_OPTION,
   },
   examples: [

@@ -8,7 +8,7 @@ import { type Io, PROCESS_IO } from "./io.ts";
 
 /** Finds the command before anything heavy is loaded, and runs it. Returns the exit code. */
 export async function main(args: readonly string[], io: Io = PROCESS_IO): Promise<number> {
-  // Whoever reads our output may have seen enough: `postrider sessions list | head -1`.
+  // The reader may close the pipe early: `postrider sessions list | head -1`.
   io.output.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
     throw error;
@@ -23,8 +23,8 @@ export async function main(args: readonly string[], io: Io = PROCESS_IO): Promis
 
 async function dispatch(args: readonly string[], io: Io): Promise<number> {
   if (args[0] === "--version" || args[0] === "-V") {
-    const { readVersion: version } = await import("./version.ts");
-    io.output.write(`${version()}\n`);
+    const { readVersion } = await import("./version.ts");
+    io.output.write(`${readVersion()}\n`);
     return 0;
   }
   if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") return printHelp(args.slice(1), io);
@@ -38,31 +38,32 @@ async function dispatch(args: readonly string[], io: Io): Promise<number> {
   }
   const group = findGroup(words[0] ?? "");
   if (group.length === 0) throw unknownCommand(words[0] ?? "");
-  const asked = args.slice(1).some((arg) => arg === "--help" || arg === "-h");
-  if (words.length === 1 && asked) return printHelp(words, io);
+  const wantsHelp = args.slice(1).some((arg) => arg === "--help" || arg === "-h");
+  if (words.length === 1 && wantsHelp) return printHelp(words, io);
   const names = group.map(({ name }) => name.split(" ")[1] ?? "");
   const near = words[1] === undefined ? undefined : findNearestName(names, words[1]);
   const hint = near === undefined ? "" : ` Did you mean postrider ${words[0]} ${near}?`;
   throw usageError(`postrider ${words[0]} needs one of ${names.join(", ")}.${hint}`, words[0]);
 }
 
-/** The command whose name these words begin with; without words, the chat. */
+/** The command whose name these words start with; without words, the chat. */
 function findEntry(words: readonly string[]): CommandEntry | undefined {
-  const begins = ({ name }: CommandEntry): boolean => name.split(" ").every((word, at) => word === words[at]);
+  const matches = ({ name }: CommandEntry): boolean =>
+    name.split(" ").every((word, at) => word === words[at]);
   if (words.length === 0) return COMMANDS.find(({ name }) => name === "");
-  return COMMANDS.find((entry) => entry.name !== "" && begins(entry));
+  return COMMANDS.find((entry) => entry.name !== "" && matches(entry));
 }
 
 function isHelpAlone(args: readonly string[]): boolean {
   return args.length === 1 && (args[0] === "--help" || args[0] === "-h");
 }
 
-/** Here everything is done as the owner of the home, and nobody is asked. */
+/** Commands act as the owner of the home, without approval. */
 function denyAgents({ name }: CommandEntry, { environment }: Io): void {
   if (!isRunByAgent(environment)) return;
   throw new PostriderError(
     "run_by_agent",
-    `An agent's tool has started this, and ${`postrider ${name}`.trim()} acts as the owner of this home, so it is refused. Run it yourself, in a shell that the agent has not started.`,
+    `An agent's tool started this command. ${`postrider ${name}`.trim()} acts as the owner of this home, so agents must not run it. Run it yourself, in a shell that no agent started.`,
   );
 }
 
@@ -76,8 +77,10 @@ async function printHelp(words: readonly string[], io: Io): Promise<number> {
   else {
     const group = words[0] === undefined ? COMMANDS.filter(({ name }) => name !== "") : findGroup(words[0]);
     if (words[0] !== undefined && group.length === 0) throw unknownCommand(words[0]);
-    const { formatOverview: overview } = await import("./overview.ts");
-    io.output.write(overview(formatColumns(group.map(({ name, summary }) => [name, summary])), words[0]));
+    const { formatOverview } = await import("./overview.ts");
+    io.output.write(
+      formatOverview(formatColumns(group.map(({ name, summary }) => [name, summary])), words[0]),
+    );
   }
   return 0;
 }
@@ -85,6 +88,6 @@ async function printHelp(words: readonly string[], io: Io): Promise<number> {
 function unknownCommand(word: string) {
   const near = findNearestName([...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))], word);
   const hint =
-    near === undefined ? `To ask something, write postrider -q "${word} …".` : `Did you mean ${near}?`;
-  return usageError(`There is no command "${word}". ${hint}`);
+    near === undefined ? `To ask a question, run postrider -q "${word} …".` : `Did you mean ${near}?`;
+  return usageError(`Unknown command "${word}". ${hint}`);
 }

@@ -5,7 +5,7 @@ import { formatDateTime } from "./format-time.ts";
 import type { Style } from "./style.ts";
 import { cutToWidth } from "./width.ts";
 
-/** A tool may print a whole log; its beginning tells people which one it was. */
+/** A tool result may be a whole log; its start is enough to recognize it. */
 const MAX_SHORT_LENGTH = 200;
 
 const ROLE_NAMES: Readonly<Record<Message["role"], string>> = {
@@ -16,26 +16,26 @@ const ROLE_NAMES: Readonly<Record<Message["role"], string>> = {
 };
 
 export interface MessageDisplay {
-  /** The session that shows it: what comes from another one says so. */
+  /** The session that shows the message. Messages of another session are marked. */
   readonly session: string;
-  /** It belongs to whoever reads this. */
+  /** The session belongs to the reader. */
   readonly isOwn: boolean;
-  /** It was taken back, or replaced by a summary. */
+  /** The message was undone, or replaced by a summary. */
   readonly notShown?: boolean;
   readonly marked?: boolean;
 }
 
-/** A message as people read it: who, when, and what was said; tools in short, pictures and files by name. */
+/** Formats a message: sender, time and text; tool calls in short, images and files by name. */
 export function formatMessageLines(message: Message, shown: MessageDisplay, style: Style): string[] {
   const { seq, at, role, origin } = message;
-  // The end of a process, told to the agent: nobody said it.
+  // A notice to the agent about the end of a process.
   const human = origin?.proactive
     ? "Postrider"
     : (origin?.userName ?? (shown.isOwn ? "you" : ROLE_NAMES.user));
   const who = role === "user" ? toOneLine(human) : ROLE_NAMES[role];
   const remarks = [
     message.toolName === undefined ? undefined : toOneLine(message.toolName),
-    message.session === shown.session ? undefined : `said in ${message.session}`,
+    message.session === shown.session ? undefined : `from session ${message.session}`,
     origin?.interrupted ? "interrupted" : undefined,
     origin?.proactive ? "unasked" : undefined,
     shown.notShown ? "not shown" : undefined,

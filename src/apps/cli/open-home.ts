@@ -14,7 +14,7 @@ export interface OpenHome extends OpenStore {
   readonly sessions: Sessions;
 }
 
-/** The store for one short command: everything in this thread, closed at the end whatever happens. */
+/** Opens the store for one short command, in this thread, and always closes it. */
 export async function withStore<Result>(io: Io, use: (open: OpenStore) => Promise<Result>): Promise<Result> {
   const home = prepareHome(io);
   const store = await sqliteStore({ file: home.database, mode: "in-process" });
@@ -25,7 +25,7 @@ export async function withStore<Result>(io: Io, use: (open: OpenStore) => Promis
   }
 }
 
-/** With the library's face as well, which takes longer to load: for commands that change something. */
+/** Also opens the sessions library, which takes longer to load: for commands that change data. */
 export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<Result>): Promise<Result> {
   const { createSessions } = await import("../../sessions/sessions.ts");
   const { systemClock } = await import("../../system/system-clock.ts");
@@ -33,13 +33,13 @@ export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<
   return withStore(io, ({ home, store }) => use({ home, store, sessions: createSessions({ store, clock }) }));
 }
 
-/** The home, made at the first use of Postrider, with a word of welcome to whoever sits there. */
+/** Creates the home at the first use, and welcomes the person at a terminal. */
 export function prepareHome(io: Io, greet: (line: string) => void = (line) => printWelcome(io, line)): Home {
   const home = resolveHome(io.environment);
   makeHome(home);
   if (!process.getBuiltinModule("node:fs").existsSync(home.database)) {
-    greet(`Welcome to Postrider. Everything you say is kept in ${home.folder}, readable by you alone.`);
-    greet("postrider --help lists the commands; /help does so inside the chat.");
+    greet(`Welcome to Postrider. All messages are stored in ${home.folder}, which only you can read.`);
+    greet("postrider --help lists the commands; /help lists the commands of the chat.");
   }
   return home;
 }
@@ -48,7 +48,7 @@ function printWelcome(io: Io, line: string): void {
   if (io.notices.isTTY) printNotice(io, line);
 }
 
-/** Commands act as the owner of the home; `--everyone` is for whoever looks after it. */
+/** Commands act as the owner of the home. `--everyone` includes the data of other people. */
 export function toAsker(everyone: boolean): Asker {
   return everyone ? { everyone: true } : { person: OWNER };
 }

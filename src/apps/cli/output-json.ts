@@ -2,7 +2,7 @@ import { messageToJson } from "../../core/json.ts";
 import type { Hit, SearchNeighbour } from "../../core/listing.ts";
 import type { Message } from "../../core/message.ts";
 
-/** Shapes that more than one command prints; docs/json.md describes each. Every field is there, null when absent. */
+/** JSON formats that several commands print; see docs/json.md. Absent fields are null. */
 
 const MESSAGE_FIELDS = [
   "session",
@@ -47,8 +47,8 @@ export function formatHitJson(hit: Hit): Record<string, unknown> {
   };
 }
 
-function formatNeighbourJson(beside: SearchNeighbour | undefined): object | null {
-  return beside === undefined ? null : { role: beside.role, text: beside.text };
+function formatNeighbourJson(neighbour: SearchNeighbour | undefined): object | null {
+  return neighbour === undefined ? null : { role: neighbour.role, text: neighbour.text };
 }
 
 function fillMissing(json: object, names: readonly string[]): Record<string, unknown> {

@@ -1,41 +1,41 @@
-/** The first page of help: of everything, or of one group of commands. */
+/** The help overview of all commands, or of one group of commands. */
 export function formatOverview(commands: string, group?: string): string {
   if (group !== undefined) {
-    return `Usage: postrider ${group} COMMAND [options]\n\nCommands:\n${commands}\n\nEach has its own help: postrider ${group} COMMAND --help\n`;
+    return `Usage: postrider ${group} COMMAND [options]\n\nCommands:\n${commands}\n\nHelp for one command: postrider ${group} COMMAND --help\n`;
   }
-  return `Postrider: an AI agent where people talk, and conversations that are never lost
+  return `Postrider runs your AI agent in Telegram, the terminal and your editor, with one durable history.
 
-Usage: postrider [options]            talk in the terminal
-       postrider COMMAND [options]    look after what was said
+Usage: postrider [options]            chat in the terminal
+       postrider COMMAND [options]    run one command
 
-Talking:
-  -c, --continue       go on in the newest session
-  -r, --resume NAME    go on in the session with this title, handle or id
-  -q, --query TEXT     ask once, print the answer, leave
-      --json           with --query: the answer as JSON
-      --agent NAME     who answers: model, echo, script:FILE, ./FILE.ts, a plugin's agent (default: the model)
+Chat options:
+  -c, --continue       continue the newest session
+  -r, --resume NAME    continue the session with this title, handle or id
+  -q, --query TEXT     ask one question, print the answer, exit
+      --json           with --query: print the answer as JSON
+      --agent NAME     the agent: model, echo, script:FILE, ./FILE.ts or a plugin's (default: the model, if one is configured)
 
 Commands:
 ${commands}
 
-  help [COMMAND]   how to use a command, with examples
-  --version        the version
+  help [COMMAND]   show the help of a command, with examples
+  --version        print the version
 
 Environment:
-  POSTRIDER_HOME   where everything is kept (default: ~/.postrider)
+  POSTRIDER_HOME   the folder with all data (default: ~/.postrider)
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY
-                   the model of that provider answers
+                   use the model of that provider
   POSTRIDER_BASE_URL, POSTRIDER_API_KEY
-                   a model of your own that speaks OpenAI's protocol answers
-  POSTRIDER_MODEL  which model; POSTRIDER_AGENT sets --agent
-  NO_COLOR         no colours
+                   use your own model with an OpenAI-compatible API
+  POSTRIDER_MODEL  the name of the model; POSTRIDER_AGENT sets --agent
+  NO_COLOR         switch colours off
 
 Examples:
-  postrider                        talk; Ctrl-C stops an answer, twice leaves
-  echo hello | postrider           one answer per line, and nothing else, on stdout
-  postrider -r "holiday plans"     go on where that was left
-  postrider sessions search 夜景    find it again
+  postrider                        chat; Ctrl-C stops an answer, Ctrl-C twice exits
+  echo hello | postrider           one answer per line; stdout has nothing else
+  postrider -r "holiday plans"     continue that session
+  postrider sessions search 夜景    search all messages
 
-Exit codes: 0 done, 1 something failed, 2 the arguments are wrong, 3 not found, 4 ambiguous, 5 refused, 130 interrupted
+Exit codes: 0 success, 1 failure, 2 wrong arguments, 3 not found, 4 ambiguous, 5 refused, 130 interrupted
 `;
 }

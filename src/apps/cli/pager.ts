@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Io } from "./io.ts";
 
-/** Shows a long text a screen at a time where there is a screen; elsewhere, or without a pager, just writes it. */
+/** Shows a long text in the pager on a terminal; otherwise, or without a pager, writes it. */
 export async function showInPager(io: Io, text: string, wanted: boolean): Promise<void> {
   const { PAGER, LESS, TERM } = io.environment;
   const screen = (io.output as { readonly fd?: unknown }).fd;
@@ -9,13 +9,13 @@ export async function showInPager(io: Io, text: string, wanted: boolean): Promis
   if (!wanted || !isScreen || PAGER === "" || PAGER === "cat" || !(await paged())) io.output.write(text);
 
   function paged(): Promise<boolean> {
-    // F: what fits on the screen is only printed. R: colours. X: it stays on the screen afterwards.
+    // F: print a short text directly. R: keep colours. X: keep the text on the screen afterwards.
     const settings = { env: { ...io.environment, LESS: LESS ?? "FRX" }, shell: PAGER !== undefined };
     const pager = spawn(PAGER ?? "less", PAGER === undefined ? ["-R"] : [], {
       ...settings,
       stdio: ["pipe", screen as number, "inherit"],
     });
-    // Ctrl-C is the pager's while it runs.
+    // The pager handles Ctrl-C while it runs.
     const ignore = (): void => {};
     process.on("SIGINT", ignore);
     return new Promise((resolve) => {
@@ -24,9 +24,9 @@ export async function showInPager(io: Io, text: string, wanted: boolean): Promis
         resolve(shown);
       };
       pager.on("error", () => done(false));
-      // A shell says so when it does not know the command.
+      // The shell's exit codes for a command that it cannot find or run.
       pager.on("close", (code) => done(code !== 127 && code !== 126));
-      pager.stdin?.on("error", () => {}); // whoever has seen enough leaves before the end
+      pager.stdin?.on("error", () => {}); // the person may quit before the end
       pager.stdin?.end(text);
     });
   }

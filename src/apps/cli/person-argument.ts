@@ -2,7 +2,7 @@ import { PostriderError } from "../../core/errors.ts";
 import type { PersonData } from "../../core/person.ts";
 import type { Store } from "../../ports/store.ts";
 
-/** Who is meant by `owner`, `p_…` or `telegram:42`. */
+/** Resolves `owner`, `p_…` or `telegram:42` to a person. */
 export async function findPersonArgument(store: Store, text: string): Promise<PersonData | undefined> {
   const byId = await store.access.readPersonData({ person: text });
   const colon = text.indexOf(":");

@@ -1,13 +1,13 @@
 import type { Io } from "./io.ts";
 
 export interface Progress {
-  /** `what` names the part that is done now. */
+  /** `part` names the step in progress. */
   update(done: number, all: number, what?: string): void;
-  /** Takes the line away again. */
+  /** Removes the line. */
   end(): void;
 }
 
-/** One line that counts up, for people who watch; a log or a pipe gets nothing. */
+/** A progress line on a terminal; nothing in a log or a pipe. */
 export function createProgress(io: Io, what: string): Progress {
   let shown = "";
   const show = (text: string): void => {

@@ -1,19 +1,19 @@
 import type { Readable } from "node:stream";
 
-/** The lines of a stream, each ended by a line feed and nothing else: U+2028 may stand inside a JSON text. */
+/** Splits a stream at line feeds only, because JSON strings may contain U+2028. */
 export async function* readLines(input: Readable): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let begun: string[] = [];
+  let partial: string[] = [];
   for await (const chunk of input) {
     const text = typeof chunk === "string" ? chunk : decoder.decode(chunk as Buffer, { stream: true });
     const [first = "", ...more] = text.split("\n");
-    begun.push(first);
+    partial.push(first);
     for (const next of more) {
-      yield begun.join("");
-      begun = [next];
+      yield partial.join("");
+      partial = [next];
     }
   }
-  begun.push(decoder.decode());
-  const last = begun.join("");
+  partial.push(decoder.decode());
+  const last = partial.join("");
   if (last !== "") yield last;
 }

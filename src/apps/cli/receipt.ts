@@ -5,17 +5,17 @@ import { buildTemporaryName, hasFile, moveIntoPlace } from "../../stores/sqlite/
 import { formatFileTimestamp } from "../../stores/sqlite/upkeep/replace-database.ts";
 import type { Home } from "../home.ts";
 
-/** What an erasure leaves behind. It says how much there was, and nothing of what it was. */
+/** The receipt of an erasure: only counts, no content. */
 export interface Receipt {
   readonly person: string;
   readonly state: "begun" | "done";
   readonly started_at: number;
   readonly finished_at: number | null;
-  /** What was found when it began. When it is done, nothing of it is left. */
+  /** The counts at the start of the erasure. */
   readonly counts: PersonCounts;
-  /** No word is left in the file, nor in its log. */
+  /** The database file and its write-ahead log contain no remnants. */
   readonly scrubbed: boolean;
-  /** Copies of the database that still hold the words. */
+  /** Copies of the database that still contain the data. */
   readonly copies: readonly string[];
   readonly copies_removed: readonly string[];
 }
@@ -38,7 +38,7 @@ export function writeReceipt(file: string, receipt: Receipt): void {
   }
 }
 
-/** The receipt of an erasure that was cut short, so that it can be brought to its end. */
+/** Finds the receipt of an interrupted erasure, so that it can be finished. */
 export function findUnfinishedReceipt(
   { reports }: Home,
   person?: string,
@@ -52,13 +52,13 @@ export function findUnfinishedReceipt(
       if (receipt.state === "begun" && (person === undefined || receipt.person === person))
         return { file, receipt };
     } catch {
-      // Not one of ours after all.
+      // The file is not a receipt.
     }
   }
   return undefined;
 }
 
-/** Every copy of the database in the home: daily ones, and what restoring, salvaging and updating have kept. */
+/** Lists all copies of the database in the home: daily copies, and those of restore, salvage and migrations. */
 export function listDatabaseCopies(home: Home): string[] {
   const inside = (folder: string): string[] => (hasFile(folder) ? readdirSync(folder) : []);
   const database = basename(home.database);

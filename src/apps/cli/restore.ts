@@ -6,20 +6,23 @@ import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { printJson, printLine, printNotice } from "./io.ts";
 import { createProgress } from "./progress.ts";
 
-/** The way back: a copy becomes the database, and what was there is kept. */
+/** Replaces the database with a backup and keeps the old one. */
 export const restoreCommand: Command = defineCommand({
   name: "restore",
   takes: "FILE",
   words: [1, 1],
   about:
-    "Makes a copy the database of this home. The copy is checked before anything is touched. A database that is there\nis kept under another name, and only replaced when you say so and no other Postrider works with it.",
+    "Restores the database of this home from a backup. Postrider verifies the backup first. It replaces an existing\ndatabase only with --replace and while no other Postrider process uses it, and keeps the old one under another name.",
   options: {
-    replace: { type: "flag", help: "take the place of the database that is there" },
+    replace: { type: "flag", help: "replace the existing database" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider restore ~/postrider-copy.db", "into an empty home"],
-    ["postrider restore ~/.postrider/backups/postrider-20260315T040000Z.db --replace", "go back to that day"],
+    ["postrider restore ~/postrider-copy.db", "restore into an empty home"],
+    [
+      "postrider restore ~/.postrider/backups/postrider-20260315T040000Z.db --replace",
+      "go back to a daily copy",
+    ],
   ],
   async run({ words: [file = ""], values }, io) {
     const home = resolveHome(io.environment);
@@ -40,7 +43,7 @@ export const restoreCommand: Command = defineCommand({
         io,
         `Restored ${pluralize(restored.sessions, "session")} with ${pluralize(restored.messages, "message")}.`,
       );
-      if (kept !== null) printNotice(io, `What was there before is kept as ${kept}.`);
+      if (kept !== null) printNotice(io, `The previous database is kept as ${kept}.`);
     } finally {
       progress.end();
     }

@@ -4,22 +4,22 @@ import type { Session } from "../../core/session.ts";
 import type { Store } from "../../ports/store.ts";
 import { matchSession } from "../../sessions/match-session.ts";
 
-/** The session that an argument names; several are listed, none says how to find one. */
+/** Resolves an argument to a session. The error lists several matches, or says how to find a session. */
 export async function resolveSessionArgument(store: Store, who: Asker, text: string): Promise<Session> {
   const { session, candidates } = await matchSession(store, who, text);
   if (session !== undefined) return session;
   const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
   if (candidates.length === 0) {
-    const elsewhere = isEveryone(who) ? "" : "; --everyone looks at other people's too";
+    const elsewhere = isEveryone(who) ? "" : "; --everyone includes other people's";
     throw new PostriderError(
       "not_found",
-      `There is no session "${shown}". postrider sessions list shows what there is, postrider sessions search finds words${elsewhere}.`,
+      `There is no session "${shown}". postrider sessions list lists sessions, postrider sessions search searches their text${elsewhere}.`,
       { details: { session: text } },
     );
   }
   throw new PostriderError(
     "ambiguous",
-    `"${shown}" could be ${candidates.length} sessions. Take a handle or a whole id:`,
+    `"${shown}" matches ${candidates.length} sessions. Use a handle or a complete id:`,
     {
       details: {
         candidates: candidates.map(({ id, handle, title }) => ({ id, handle, title: title ?? null })),

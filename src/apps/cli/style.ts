@@ -1,6 +1,6 @@
 import { hasColor, type Io } from "./io.ts";
 
-/** How words stand out, or not at all where there is no colour. */
+/** Text styles; without colours they change nothing. */
 export interface Style {
   readonly isOn: boolean;
   bold(text: string): string;
@@ -9,9 +9,9 @@ export interface Style {
 
 export function createStyle(io: Io): Style {
   const isOn = hasColor(io);
-  const wrapped =
+  const wrap =
     (on: number, off: number) =>
     (text: string): string =>
       isOn && text !== "" ? `\x1b[${on}m${text}\x1b[${off}m` : text;
-  return { isOn, bold: wrapped(1, 22), dim: wrapped(2, 22) };
+  return { isOn, bold: wrap(1, 22), dim: wrap(2, 22) };
 }

@@ -3,15 +3,15 @@ import { cutToWidth, measureWidth, padToWidth } from "./width.ts";
 export interface Column {
   readonly heading: string;
   readonly align?: "right";
-  /** May be cut down to this many columns when there is no room. Not at all unless said. */
+  /** The smallest width when there is no room. By default the column is never cut. */
   readonly least?: number;
-  /** Left out when there is still no room: the highest number first. Never unless said. */
+  /** Columns with the highest number are dropped first when there is no room. By default never. */
   readonly leaveOut?: number;
 }
 
 const GAP = 2;
 
-/** Rows under headings, no line wider than `width`. What does not fit is cut with an ellipsis. */
+/** Formats rows under headings. No line is wider than `width`; longer cells end in an ellipsis. */
 export function formatTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -44,7 +44,7 @@ function fitColumns(
   let kept: FittedColumn[] = columns.map((column, index) => ({
     column,
     index,
-    // No cell gets more room than the whole line has, so no more of it is measured.
+    // A cell is at most as wide as the line, so the rest is not measured.
     room: rows.reduce(
       (room, row) => Math.max(room, measureWidth(cutToWidth(row[index] ?? "", width))),
       measureWidth(column.heading),
@@ -59,7 +59,7 @@ function fitColumns(
     if (rank(out) === 0) break;
     kept = kept.filter((one) => one !== out);
   }
-  // The widest gives first, so that no column is cut while another is long.
+  // Shrinks the widest column first.
   while (total(({ room }) => room) > width) {
     const able = kept.filter((one) => one.room > least(one));
     if (able.length === 0) break;
@@ -68,7 +68,7 @@ function fitColumns(
   return kept;
 }
 
-/** `name   value`, one under the other; absent values leave their line out. */
+/** Formats `name   value` lines. Absent values have no line. */
 export function formatFacts(
   lines: readonly (readonly [name: string, value: string | undefined])[],
 ): string[] {

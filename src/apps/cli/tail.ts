@@ -1,5 +1,5 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { PostriderError } from "../../core/errors.ts";
+import { pause } from "../../system/pause.ts";
 import { resolveHome } from "../home.ts";
 import { createLineFormatter } from "../log/line-formatter.ts";
 import { createLineReader } from "../log/line-reader.ts";
@@ -15,23 +15,23 @@ const DEFAULT_LINES = 50;
 
 export const tailCommand: Command = defineCommand({
   name: "tail",
-  about: `The newest lines of the gateway's log, as people read them. -f goes on with what comes, also when a new file is
-begun. With --session only what concerns one session and its turns.`,
+  about: `Shows the newest lines of the gateway's log. -f follows the log, also across rotation. --session shows only the lines
+of one session and its turns.`,
   options: {
-    follow: { type: "flag", short: "f", help: "go on until Ctrl-C" },
+    follow: { type: "flag", short: "f", help: "follow the log until Ctrl-C" },
     lines: {
       type: "count",
       short: "n",
-      help: `how many of the newest (default ${DEFAULT_LINES}); 0 for none`,
+      help: `the number of lines (default ${DEFAULT_LINES}); 0 for none`,
     },
-    session: { type: "text", value: "SESSION", help: "only of this session: handle, id or title" },
-    level: { type: "text", value: "LEVEL", help: `this one and graver: ${LEVELS.join(", ")}` },
-    json: { type: "flag", help: "the lines as they are stored: one JSON object each" },
+    session: { type: "text", value: "SESSION", help: "only lines of this session: handle, id or title" },
+    level: { type: "text", value: "LEVEL", help: `only this level and higher: ${LEVELS.join(", ")}` },
+    json: { type: "flag", help: "print the stored lines: one JSON object each" },
   },
   examples: [
-    ["postrider tail -f", "what the gateway does"],
-    ["postrider tail --session k7f -n 200", "what became of one conversation"],
-    ["postrider tail --level warn --json", "what went wrong, for a script"],
+    ["postrider tail -f", "follow the gateway"],
+    ["postrider tail --session k7f -n 200", "show the log of one session"],
+    ["postrider tail --level warn --json", "show warnings and errors, for a script"],
   ],
   async run({ values }, io) {
     if (values.level !== undefined && !LEVELS.includes(values.level))
@@ -41,7 +41,7 @@ begun. With --session only what concerns one session and its turns.`,
     const reader = createLineReader(file, LOGS_KEPT);
     const first = reader.read();
     if (first.length === 0 && !values.follow)
-      throw new PostriderError("not_found", `There is no log yet: postrider gateway run writes ${file}.`);
+      throw new PostriderError("not_found", `${file} does not exist yet. postrider gateway run writes it.`);
     const pretty = createLineFormatter({ color: hasColor(io) });
     const show = (line: string): void =>
       void io.output.write(values.json ? `${line}\n` : pretty(`${line}\n`));
@@ -57,7 +57,7 @@ function takeNewest(lines: readonly string[], count: number): readonly string[] 
   return count === 0 ? [] : lines.slice(-count);
 }
 
-/** A line that is no JSON was torn, and is shown only to whoever wants everything. */
+/** A line that is not JSON is incomplete, and is shown only without filters. */
 async function buildLineFilter(
   io: Io,
   name: string | undefined,
@@ -72,7 +72,7 @@ async function buildLineFilter(
   return (line) => {
     const fields = parseLogLine(line);
     if (fields === undefined) return false;
-    // Some lines name only the turn: which session's it is, an earlier one has told.
+    // Some lines name only the turn; an earlier line names the session of that turn.
     if (session !== undefined && fields.session === session && fields.turn !== undefined)
       turns.add(fields.turn);
     const isOfSession = session === undefined || fields.session === session || turns.has(fields.turn);

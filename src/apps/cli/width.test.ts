@@ -43,7 +43,7 @@ describe("width", () => {
     expect(measureWidth(text)).toBe(width);
   });
 
-  it("is what a terminal library says it is", () => {
+  it("agrees with a terminal library", () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(measureWidth(text)).toBe(reference(text));
@@ -51,7 +51,7 @@ describe("width", () => {
     );
   });
 
-  it("of a cut text is never more than asked for, and a text that fits is not cut", () => {
+  it("of a cut text never exceeds the limit, and a text that fits is not cut", () => {
     fc.assert(
       fc.property(texts, fc.nat(40), (text, width) => {
         const cut = cutToWidth(text, width);
@@ -65,7 +65,7 @@ describe("width", () => {
     );
   });
 
-  it("is filled up with spaces", () => {
+  it("is padded with spaces", () => {
     expect(padToWidth("夜景", 6)).toBe("夜景  ");
     expect(padToWidth("long", 2)).toBe("long");
   });

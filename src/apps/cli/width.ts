@@ -1,7 +1,6 @@
 /**
- * How many columns of a terminal a text takes, and where to cut it. By ranges and not by a segmenter: starting ICU's
- * takes a third of the time in which a whole list is printed. Where terminals differ, the wider answer is given, so
- * that a line may end early but never wraps.
+ * The number of terminal columns of a text. It uses ranges, because an ICU segmenter starts too slowly. Where terminals
+ * differ, it returns the larger width, so that a line never wraps.
  */
 export function measureWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
@@ -10,7 +9,7 @@ export function measureWidth(text: string): number {
   return width;
 }
 
-/** The text, or as much of its beginning as fits with an ellipsis. No character is cut in two. */
+/** Cuts a text to a width, with an ellipsis. It never splits a character. */
 export function cutToWidth(text: string, width: number): string {
   if (text.length <= width && PLAIN.test(text)) return text;
   if (width <= 0) return "";
@@ -19,20 +18,20 @@ export function cutToWidth(text: string, width: number): string {
   for (const { to, columns } of splitClusters(text)) {
     taken += columns;
     if (taken > width) return `${text.slice(0, end)}…`;
-    // The ellipsis needs a column as well, unless everything fits.
+    // The ellipsis needs a column, unless everything fits.
     if (taken < width) end = to;
   }
   return text;
 }
 
-/** Spaces at the end up to a width. */
+/** Pads a text with spaces to a width. */
 export function padToWidth(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - measureWidth(text)));
 }
 
 const PLAIN = /^[ -~]*$/;
 
-/** A character as people see it, with its accents and joined signs. */
+/** A grapheme cluster: a character with its accents and joined code points. */
 interface Cluster {
   readonly from: number;
   readonly to: number;
@@ -52,7 +51,7 @@ function* splitClusters(text: string): Generator<Cluster> {
       from = at;
       columns = 0;
     }
-    // What is joined to a picture changes it and takes no room of its own.
+    // A code point that joins an emoji has no width of its own.
     if (!joins) columns = getCodePointWidth(code);
     else if (code === EMOJI_VARIATION || isFlagHalf(code) || code === KEYCAP) columns = 2;
     before = code;
@@ -62,7 +61,7 @@ function* splitClusters(text: string): Generator<Cluster> {
 }
 
 const ZERO_WIDTH_JOINER = 0x200d;
-/** Variation selector 16: show the sign before as a picture. */
+/** Variation selector 16: show the previous code point as an emoji. */
 const EMOJI_VARIATION = 0xfe0f;
 const KEYCAP = 0x20e3;
 
@@ -93,7 +92,7 @@ function isZeroWidth(code: number): boolean {
   return code >= 0x300 && ZERO_WIDTH.test(String.fromCodePoint(code));
 }
 
-/** First and last of each range that takes two columns: East Asian Wide and Fullwidth, and the pictures. */
+/** First and last of each range with two columns: East Asian Wide and Fullwidth, and emoji. */
 const WIDE: readonly number[] = [
   0x1100, 0x115f, 0x231a, 0x231b, 0x2329, 0x232a, 0x23e9, 0x23ec, 0x23f0, 0x23f0, 0x23f3, 0x23f3, 0x25fd,
   0x25fe, 0x2614, 0x2615, 0x2630, 0x2637, 0x2648, 0x2653, 0x267f, 0x267f, 0x268a, 0x268f, 0x2693, 0x2693,

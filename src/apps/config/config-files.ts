@@ -19,14 +19,15 @@ export type ConfigFileText =
   | { readonly state: "absent" }
   | {
       readonly state: "read";
-      readonly text: string /** Others on this machine may read it. */;
+      readonly text: string;
+      /** Other users of this machine can read the file. */
       readonly exposed: boolean;
     }
   | { readonly state: "unreadable"; readonly problem: ConfigProblem };
 
-const MOST_BYTES = 256_000;
+const MAX_BYTES = 256_000;
 
-/** A file's text. Whatever else stands in its place is a problem, never a wait. */
+/** Reads a configuration file. It reports anything that is not a regular file as a problem and never blocks. */
 export function readConfigText(file: string): ConfigFileText {
   const unreadable = (text: string): ConfigFileText => ({
     state: "unreadable",
@@ -34,7 +35,7 @@ export function readConfigText(file: string): ConfigFileText {
   });
   let handle: number;
   try {
-    // Not blocking: a pipe of that name would keep us waiting for a writer.
+    // Non-blocking, because opening a pipe would wait for a writer.
     handle = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -44,7 +45,7 @@ export function readConfigText(file: string): ConfigFileText {
   try {
     const { size, mode } = fstatSync(handle);
     if (!fstatSync(handle).isFile()) return unreadable("is not a file");
-    if (size > MOST_BYTES) return unreadable("is larger than a configuration can be");
+    if (size > MAX_BYTES) return unreadable("is too large for a configuration file");
     const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(handle));
     return { state: "read", text, exposed: process.platform !== "win32" && (mode & 0o077) !== 0 };
   } catch (error) {
@@ -58,9 +59,9 @@ export function readConfigText(file: string): ConfigFileText {
   }
 }
 
-/** For a command that was given one by name. */
+/** Resolves the path of a file argument. */
 export function requireConfigFile(file: string, cwd: string): string {
   const path = isAbsolute(file) ? file : join(cwd, file);
   if (readConfigText(path).state !== "absent") return path;
-  throw new PostriderError("not_found", `There is no file ${path}.`, { details: { file: path } });
+  throw new PostriderError("not_found", `${path} does not exist.`, { details: { file: path } });
 }

@@ -1,25 +1,25 @@
 import { PostriderError } from "../../core/errors.ts";
 
-/** Something in the configuration that cannot be used: where it stands, and what was expected there. */
+/** A problem in the configuration: its place, and the expected value. */
 export interface ConfigProblem {
   readonly file?: string;
-  /** From 1 on; always there with a file. */
+  /** Counted from 1; present with a file. */
   readonly line?: number;
   readonly column?: number;
-  /** The environment's variable, when it stands there. */
+  /** The environment variable, if the value comes from one. */
   readonly variable?: string;
   readonly key?: string;
-  /** A sentence without its beginning: "must be …". No secret is in it. */
+  /** The rest of the sentence after the key: "must be …". It contains no secret. */
   readonly text: string;
-  /** It was left out, and the rest can be used. */
+  /** The setting is ignored, and the rest is used. */
   readonly ignored?: boolean;
 }
 
 /** `/home/ada/.postrider/config.yaml:3: session_reset.at_hour must be a whole number from 0 to 23, not 24.` */
 export function formatConfigProblem({ file, line, variable, key, text }: ConfigProblem): string {
-  const place = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `;
+  const location = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `;
   const subject = variable === undefined ? key : key === undefined ? variable : `${variable} (${key})`;
-  return `${place}${subject === undefined ? "" : `${subject} `}${endSentence(text)}`;
+  return `${location}${subject === undefined ? "" : `${subject} `}${endSentence(text)}`;
 }
 
 function endSentence(text: string): string {
@@ -46,7 +46,7 @@ export function configProblemToJson({
   };
 }
 
-/** All of them in one error. */
+/** One error for all problems. */
 export function createInvalidConfigError(problems: readonly ConfigProblem[], lead?: string): PostriderError {
   const lines = problems.map(formatConfigProblem);
   const [only = ""] = lines;
@@ -59,7 +59,7 @@ export function createInvalidConfigError(problems: readonly ConfigProblem[], lea
   });
 }
 
-/** What stands there, for people to find it: short, and on one line. */
+/** Formats a value for a message: short, on one line. */
 export function formatRawValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "a mapping";
@@ -68,7 +68,7 @@ export function formatRawValue(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 59)}…"` : text;
 }
 
-/** A key as it was written, unless it could be a secret that slipped to the wrong side of a colon. */
+/** Formats a key, unless it could be a misplaced secret. */
 export function formatKeyName(name: string): string {
-  return /^[A-Za-z_][\w-]{0,29}$/.test(name) ? name : "(a name that is none)";
+  return /^[A-Za-z_][\w-]{0,29}$/.test(name) ? name : "(an invalid name)";
 }

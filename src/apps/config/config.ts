@@ -11,11 +11,11 @@ import type { ModelSettings } from "../select-model.ts";
 import type { Layers, LayerValues } from "./layers.ts";
 import { SETTINGS, type SettingValue } from "./settings.ts";
 
-/** The configuration as programs use it. */
+/** The typed configuration. */
 export interface Config {
   readonly gateway: GatewaySettings;
   readonly platforms: { readonly telegram: TelegramConfig };
-  /** What is said about the model; `modelFrom` makes a choice of it and the environment's keys. */
+  /** The model settings. `selectModel` combines them with the keys of the environment. */
   readonly model: ModelSettings;
   readonly log: { readonly level: LogLevel };
   /** Files and packages, as the home's file names them. */
@@ -23,19 +23,19 @@ export interface Config {
 }
 
 export interface TelegramConfig {
-  /** Whether it is to be connected: said so, or there is a token. */
+  /** Whether the gateway connects it: explicitly enabled, or a token is set. */
   readonly enabled: boolean;
   readonly token?: string;
-  /** In groups, answer only when addressed. */
+  /** In groups, the agent answers only when addressed. */
   readonly requireMention: boolean;
-  /** Which parts of an answer quote the message that they answer. */
+  /** Which parts of an answer reply to the original message. */
   readonly replyTo: "off" | "first" | "all";
   readonly homeChannel?: HomeChannel;
 }
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
-/** From checked values to settings. `homeKey` is asked for only where names are to be hidden with it. */
+/** Builds the configuration from checked values. It calls `homeKey` only when redaction needs it. */
 export function buildConfig(
   { values, fromFiles }: Pick<Layers, "values" | "fromFiles">,
   homeKey: () => string,
@@ -47,7 +47,7 @@ export function buildConfig(
   const homes = listHomeChannels(given);
   return {
     gateway: {
-      // Asked for when it is needed: to find out takes as long as reading all the rest.
+      // Lazy, because detecting the zone takes as long as reading all the rest.
       get zone() {
         return (given("timezone") as string | undefined) ?? systemZone();
       },
@@ -86,14 +86,14 @@ const DEFAULTS: ReadonlyMap<string, SettingValue> = new Map(
 
 type SettingReader = (key: string) => SettingValue | undefined;
 
-/** What is set below a section, with the rest of each key. */
+/** The values in a section, with the rest of each key. */
 function listBelow(values: LayerValues, section: string): [string, SettingValue][] {
   return [...values].flatMap(([key, { value }]) =>
     key.startsWith(`${section}.`) ? [[key.slice(section.length + 1), value] as [string, SettingValue]] : [],
   );
 }
 
-/** An override counts as a whole: what it leaves out is the built-in default, not the general setting. */
+/** An override replaces the general policy completely: omitted fields get the built-in defaults. */
 function buildResetSettings(values: LayerValues): ResetSettings {
   const policy = (section: string): ResetPolicy =>
     resetPolicyFromJson(Object.fromEntries(listBelow(values, section)), section);
@@ -160,7 +160,7 @@ function listHomeChannels(given: SettingReader): readonly HomeChannel[] {
   });
 }
 
-/** Telegram has a driver; the others may be in the configuration for when they do. */
+/** Only Telegram has a driver; the configuration may name other platforms for later. */
 function listConfiguredPlatforms(values: LayerValues, given: SettingReader): readonly ConfiguredPlatform[] {
   return listKnownPlatforms().flatMap((platform): ConfiguredPlatform[] => {
     if (listBelow(values, `platforms.${platform}`).length === 0) return [];
@@ -189,7 +189,7 @@ function buildTelegramConfig(
   };
 }
 
-/** Of the files alone: which of the environment's variables goes with which of these is `modelFrom`'s to say. */
+/** Values of the files only: `selectModel` combines them with environment variables. */
 function buildModelSettings(given: SettingReader): ModelSettings {
   const [provider, name, baseUrl, apiKey, window] = ["provider", "name", "base_url", "api_key", "window"].map(
     (key) => given(`model.${key}`),

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** Writes a file of another name beside it, readable by its owner alone, and on the disk when this returns its path. */
+/** Writes a private draft beside the file and flushes it to disk. Returns its path. */
 export function writeDraftFile(file: string, text: string): string {
   const draft = `${file}.${process.pid}.${randomBytes(4).toString("hex")}.new`;
   const handle = openSync(draft, "wx", 0o600);
@@ -18,7 +18,7 @@ export function writeDraftFile(file: string, text: string): string {
   return draft;
 }
 
-/** Drafts that never took the file's place. */
+/** Lists drafts that a crashed process left. */
 export function listDraftFiles(file: string): string[] {
   const names = readdirSync(dirname(file)).filter(
     (name) => name.startsWith(`${basename(file)}.`) && name.endsWith(".new"),
@@ -26,10 +26,10 @@ export function listDraftFiles(file: string): string[] {
   return names.map((name) => join(dirname(file), name));
 }
 
-/** The file has the old text or the new one, whatever happens in between. */
+/** Replaces the file atomically: a crash leaves the old text or the new one. */
 export function commitDraftFile(file: string, draft: string): void {
   renameSync(draft, file);
-  if (process.platform === "win32") return; // a folder cannot be opened there
+  if (process.platform === "win32") return; // Windows cannot open a folder
   const folder = openSync(dirname(file), "r");
   try {
     fsyncSync(folder);

@@ -18,11 +18,11 @@ export interface SettingEdit {
   readonly file: string;
   readonly setting: Setting;
   readonly value?: SettingValue;
-  /** False when the file said so before. */
+  /** False when the file already had this value. */
   readonly changed: boolean;
 }
 
-/** The setting that a person names. */
+/** Finds a setting by its key. */
 export function requireSetting(key: string): Setting {
   const path = key.split(".");
   const setting = findSetting(path);
@@ -30,11 +30,11 @@ export function requireSetting(key: string): Setting {
   const below = setting === undefined ? listNamesBelow(path) : undefined;
   const names = below?.map((name) => `${key}.${name === "*" ? "NAME" : name}`).join(", ");
   throw createInvalidConfigError([
-    { key, text: names === undefined ? describeUnknownKey(path) : `is a section; name one of ${names}` },
+    { key, text: names === undefined ? describeUnknownKey(path) : `is a section; use one of ${names}` },
   ]);
 }
 
-/** Writes one setting into the home's file. What would not be valid is refused, and nothing is written. */
+/** Writes one setting to the home's file. An invalid value throws and changes nothing. */
 export function setSetting(home: Home, key: string, text: string): SettingEdit {
   const setting = requireSetting(key);
   const isWrittenList = isListKind(setting.kind) && text.trim().startsWith("[");
@@ -44,7 +44,7 @@ export function setSetting(home: Home, key: string, text: string): SettingEdit {
   return editSetting(home, key, setting, checked.value);
 }
 
-/** Takes it out of the home's file: the project's file or the default counts again. */
+/** Removes a setting from the home's file: the project's file or the default applies again. */
 export function unsetSetting(home: Home, key: string): SettingEdit {
   return editSetting(home, key, requireSetting(key), undefined);
 }
@@ -63,18 +63,18 @@ function editSetting(
       if (before.state === "unreadable") throw createInvalidConfigError([before.problem]);
       const text = before.state === "read" ? before.text : "";
       const edited = editText(text, key.split("."), value);
-      // Also when it cannot be edited: what is wrong with it is then the reason.
+      // Checked even if the edit failed, because the problems explain the failure.
       const { values, problems: wrong } = parseTextLayer(file, edited ?? text, "home");
       const problems = [...wrong, ...findFoldersInHome(values, home)];
       if (problems.length > 0)
-        throw createInvalidConfigError(problems, "Nothing was written, because it would not be valid:");
+        throw createInvalidConfigError(problems, "Nothing was written, because the result would be invalid:");
       if (edited === undefined) throw createNotEditableError(file, key);
       const result = { file, setting, ...(value !== undefined && { value }) };
       if (edited === text && !(before.state === "read" && before.exposed))
         return { ...result, changed: false };
-      for (const left of listDraftFiles(file)) rmSync(left, { force: true }); // by whoever was killed here
+      for (const left of listDraftFiles(file)) rmSync(left, { force: true }); // left by a killed process
       const draft = writeDraftFile(file, edited);
-      // An editor takes no part in the lock.
+      // A text editor does not respect the lock.
       if (isSameText(readConfigText(file), before)) {
         commitDraftFile(file, draft);
         return { ...result, changed: edited !== text };
@@ -88,7 +88,7 @@ function isSameText(one: ConfigFileText, other: ConfigFileText): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** A file that is kept elsewhere and linked here stays there. */
+/** Follows a link, so that the edit replaces its target. */
 function resolveLinks(file: string): string {
   try {
     return realpathSync(file);
@@ -100,14 +100,14 @@ function resolveLinks(file: string): string {
 function createNotEditableError(file: string, key: string): PostriderError {
   return new PostriderError(
     "invalid_config",
-    `${key} cannot be changed in ${file} without changing something else there. Nothing was written; edit it by hand.`,
+    `Postrider cannot change ${key} in ${file} without changing other values. Nothing was written. Edit the file yourself.`,
     { details: { path: key, file } },
   );
 }
 
 const WAIT_MS = 10_000;
 
-/** One process at a time. The lock is a lock of the system on a file, so it ends with whoever holds it. */
+/** Runs one process at a time. The system releases the file lock when its holder ends. */
 function withConfigLock<Result>(home: Home, work: () => Result): Result {
   const file = join(home.folder, "config.lock");
   closeSync(openSync(file, "a", 0o600));
@@ -116,7 +116,7 @@ function withConfigLock<Result>(home: Home, work: () => Result): Result {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     lock.close();
-    throw new PostriderError("busy", "Another Postrider is changing the configuration. Try again.", {
+    throw new PostriderError("busy", "Another Postrider process is changing the configuration. Try again.", {
       cause,
     });
   }

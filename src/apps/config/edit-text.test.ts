@@ -38,7 +38,7 @@ describe("setting a value in a file", () => {
     expect(set(FILE, "timezone", "UTC")).toBe(FILE.replace("Europe/Berlin", "UTC"));
   });
 
-  it("adds what is not there, in its section or with a new one", () => {
+  it("adds a missing setting, in its section or in a new one", () => {
     const more = set(set(FILE, "session_reset.idle_minutes", 90), "gateway.busy", "queue");
     expect(values(more)).toEqual({
       ...values(FILE),
@@ -49,14 +49,14 @@ describe("setting a value in a file", () => {
     expect(listComments(more).toSorted()).toEqual(listComments(FILE).toSorted());
   });
 
-  it("keeps what was remarked about those who stay in a list, and even about those who go", () => {
+  it("keeps the comments of list entries, even of removed ones", () => {
     const fewer = set(FILE, "platforms.telegram.allow", ["1", "3"]);
     expect(values(fewer)["platforms.telegram.allow"]).toEqual(["1", "3"]);
     expect(fewer).toContain('- "1" # Ada');
     expect(listComments(fewer).toSorted()).toEqual(listComments(FILE).toSorted());
   });
 
-  it("takes a value out, then its empty section, and leaves the remarks", () => {
+  it("removes a value and its empty section, and keeps the comments", () => {
     const without = set(set(FILE, "session_reset.at_hour", undefined), "session_reset.mode", undefined);
     expect(without).not.toContain("session_reset");
     expect(listComments(without).toSorted()).toEqual(listComments(FILE).toSorted());
@@ -78,13 +78,13 @@ describe("setting a value in a file", () => {
     );
   });
 
-  it("fills a section that stands there empty, and keeps its remark", () => {
+  it("fills an empty section and keeps its comment", () => {
     expect(set("session_reset: # later\nprofile: a\n", "session_reset.at_hour", 5)).toBe(
       "session_reset:\n  # later\n  at_hour: 5\nprofile: a\n",
     );
   });
 
-  it("refuses to change what others share through an alias", () => {
+  it("refuses to change a value that an alias shares", () => {
     const shared = "reset_by_platform:\n  telegram: &p { at_hour: 5 }\n  signal: *p\n";
     expect(editText(shared, ["reset_by_platform", "telegram", "at_hour"], 6)).toBeUndefined();
     expect(editText(shared, ["reset_by_platform", "signal", "at_hour"], 6)).toBeUndefined();
@@ -108,7 +108,7 @@ describe("setting a value in a file", () => {
     "@x",
     "*",
     "&a",
-  ])("writes the text %j so that every reader of YAML takes it for a text", (text) => {
+  ])("writes the text %j so that every YAML reader reads a text", (text) => {
     expect(values(set("", "instructions", text))).toEqual({ instructions: text });
     expect(values(set("", "access.allow", [`${text}x`]))).toEqual({ "access.allow": [`${text}x`.trim()] });
   });
@@ -175,7 +175,7 @@ const change = fc.constantFrom(...SETTINGS).chain((setting) =>
 );
 
 describe("any change of any file", () => {
-  it("is read again as it was meant, and keeps every comment and every other value", () => {
+  it("reads back as intended, and keeps every comment and every other value", () => {
     const remark = fc.stringMatching(/^[\w '"{}[\]:,#*&!|>-]{1,20}$/).filter((it) => it.trim() !== "");
     fc.assert(
       fc.property(

@@ -16,25 +16,22 @@ import {
   YAMLSeq,
 } from "yaml";
 import type { SettingValue } from "./settings.ts";
-import { isRawList, MOST_YAML, type RawValue, readYaml } from "./yaml-text.ts";
+import { isRawList, MAX_YAML_LENGTH, type RawValue, readYaml } from "./yaml-text.ts";
 
-/**
- * The text with one value set, or taken out for `undefined`; comments, order and all other values are as they were.
- * Undefined when that cannot be done, as with a value that others share through an alias.
- */
+/** Sets or (with `undefined`) removes one value and keeps everything else. Undefined if impossible, as with an alias. */
 export function editText(
   text: string,
   path: readonly string[],
   value: SettingValue | undefined,
 ): string | undefined {
   const { document, root } = readYaml(text);
-  if (document.errors.length > 0 || text.length > MOST_YAML) return undefined;
+  if (document.errors.length > 0 || text.length > MAX_YAML_LENGTH) return undefined;
   const key = path.join(".");
   const leaf = value === undefined ? undefined : JSON.stringify(toRawLeaf(value));
   if (leaf !== undefined && new Map(listRawLeaves(root)).get(key) === leaf) return text;
   const wanted = new Map(listRawLeaves(root).filter(([name]) => name !== key && !name.startsWith(`${key}.`)));
   if (leaf !== undefined) wanted.set(key, leaf);
-  // A document can be stranger than any list of cases: what was to stay is looked for in the result.
+  // YAML has too many forms to list, so the result is verified instead.
   const isRight = (edited: string): boolean =>
     hasSameLeaves([...wanted], listRawLeaves(readYaml(edited).root)) &&
     hasAllComments(listComments(edited), listComments(text));
@@ -47,7 +44,7 @@ export function editText(
   return isRight(edited) ? edited : undefined;
 }
 
-/** One word in another's place, and not a space elsewhere. */
+/** Replaces one scalar in the text and changes nothing else. */
 function spliceScalar(
   text: string,
   document: Document.Parsed,
@@ -93,7 +90,7 @@ function setNode(document: Document.Parsed, path: readonly string[], value: Sett
   return true;
 }
 
-/** The node that is there, if it can say the new value, so that it keeps its comments and its form. */
+/** Reuses the existing node if it can hold the new value, to keep its comments and style. */
 function updateNode(document: Document.Parsed, old: unknown, value: SettingValue): Node {
   const made = createNode(document, value);
   if (isScalar(old) && isScalar(made)) {
@@ -123,7 +120,7 @@ function createNode(document: Document.Parsed, value: SettingValue): Node {
   return list;
 }
 
-/** In quotes where any reader of YAML could take the text for something else. */
+/** Quotes a text that a YAML reader could interpret as another type. */
 function createScalar(text: string, isText: boolean): Scalar {
   const node = new Scalar(text);
   node.type = isText && !isPlain(text) ? "QUOTE_DOUBLE" : "PLAIN";
@@ -139,7 +136,7 @@ function isPlain(text: string): boolean {
   }
 }
 
-/** Takes the setting out, and a section that has nothing else. What was remarked there stays. */
+/** Removes the setting and a section that becomes empty. Comments stay. */
 function removeNode(document: Document.Parsed, path: readonly string[]): boolean {
   const maps: YAMLMap[] = [];
   let node: unknown = document.contents;
@@ -170,7 +167,7 @@ function hasNoSettings({ contents }: Document.Parsed): boolean {
   return isMap(contents) && contents.items.length === 0;
 }
 
-/** A document without settings would be written as {}. */
+/** The library would write an empty document as {}. */
 function formatComments(document: Document.Parsed): string {
   const remarks = [document.commentBefore, ...collectComments(document.contents), document.comment];
   return remarks
@@ -180,7 +177,7 @@ function formatComments(document: Document.Parsed): string {
     .join("");
 }
 
-/** As the library keeps them: without the sign, lines joined. */
+/** Comments in the form of the library: without #, lines joined. */
 function collectComments(node: unknown): string[] {
   const found: string[] = [];
   const take = (one: unknown): void => {
@@ -203,7 +200,7 @@ function findPair(map: unknown, name: string): Pair | undefined {
   return map.items.find(({ key }) => isScalar(key) && String(key.value) === name) as Pair | undefined;
 }
 
-/** Nothing stands there. */
+/** The value is empty. */
 function isNullScalar(node: Scalar): boolean {
   return node.type === "PLAIN" && /^(?:~|null|Null|NULL|)$/.test(String(node.value ?? ""));
 }
@@ -220,7 +217,7 @@ function hasSameLeaves(some: readonly [string, string][], others: readonly [stri
   return sorted(some) === sorted(others);
 }
 
-/** Every comment's words, without sign and surrounding space. */
+/** The text of every comment, without # and surrounding space. */
 export function listComments(text: string): string[] {
   const comments: string[] = [];
   let isScalarNext = false;

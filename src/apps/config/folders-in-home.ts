@@ -4,10 +4,10 @@ import type { Home } from "../home.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import type { LayerValues } from "./layers.ts";
 
-/** The settings that name folders in which agents work. */
+/** Settings with folders for agents. */
 const WORK_FOLDERS = ["tools.workspace", "tools.folder", "tools.folders"];
 
-/** Agents work outside of the home, which holds everyone's conversations and the tokens. */
+/** Agents must work outside the home, because it contains all conversations and the tokens. */
 export function findFoldersInHome(values: LayerValues, { folder }: Pick<Home, "folder">): ConfigProblem[] {
   const home = resolveReal(resolve(folder));
   return WORK_FOLDERS.flatMap((key): ConfigProblem[] => {
@@ -15,7 +15,7 @@ export function findFoldersInHome(values: LayerValues, { folder }: Pick<Home, "f
     if (found === undefined) return [];
     const inside = [found.value].flat().find((path) => isWithin(home, resolveReal(String(path))));
     if (inside === undefined) return [];
-    const text = `must lie outside of Postrider's home ${folder}; ${inside} lies in it`;
+    const text = `must be outside Postrider's home ${folder}; ${inside} is inside`;
     const { origin } = found;
     if (origin.from === "environment") return [{ variable: origin.variable, key, text }];
     return [{ ...(origin.from === "file" && { file: origin.file, line: origin.line }), key, text }];
@@ -27,7 +27,7 @@ function isWithin(home: string, path: string): boolean {
   return from !== ".." && !from.startsWith(`..${sep}`) && !isAbsolute(from);
 }
 
-/** Links followed as far as there is something. */
+/** Follows links as far as the path exists. */
 function resolveReal(path: string): string {
   try {
     return realpathSync(path);

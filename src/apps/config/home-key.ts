@@ -5,14 +5,14 @@ import { PostriderError } from "../../core/errors.ts";
 import type { Home } from "../home.ts";
 import { writeDraftFile } from "./draft-file.ts";
 
-/** The home's own key, by which strict redaction hides names and ids; made when it is first needed. */
+/** The key with which strict redaction derives pseudonyms. Created on first use. */
 export function loadHomeKey({ folder }: Home): string {
   const file = join(folder, "privacy.key");
   const key = readKeyFile(file) ?? createKeyFile(file);
   if (/^[0-9a-f]{64}$/.test(key)) return key;
   throw new PostriderError(
     "invalid_config",
-    `${file} is not a key: 64 hex digits. Bring it back from a copy; or remove it, and people get new pseudonyms.`,
+    `${file} is not a valid key of 64 hex digits. Restore it from a backup, or delete it: people then get new pseudonyms.`,
     { details: { file } },
   );
 }
@@ -26,7 +26,7 @@ function readKeyFile(file: string): string | undefined {
   }
 }
 
-/** Of several processes that make it at once, one does. */
+/** If several processes create the key at once, only one file survives. */
 function createKeyFile(file: string): string {
   const key = randomBytes(32).toString("hex");
   const draft = writeDraftFile(file, `${key}\n`);

@@ -34,7 +34,7 @@ const found = (text: string, role: "home" | "project" = "home"): string[] =>
   parseTextLayer("c.yaml", text, role).problems.map(formatConfigProblem);
 
 describe("the configuration", () => {
-  it("is the defaults where nothing is set", () => {
+  it("has the defaults when nothing is set", () => {
     expect(load()).toEqual({
       notices: [],
       config: {
@@ -63,14 +63,14 @@ describe("the configuration", () => {
     });
   });
 
-  it("shows the same default policy that counts", () => {
+  it("shows the default policy that applies", () => {
     const shown = SETTINGS.filter(({ key }) => key.startsWith("session_reset."));
     expect(Object.fromEntries(shown.map(({ key, default: value }) => [key.split(".")[1], value]))).toEqual(
       resetPolicyToJson(DEFAULT_RESET_POLICY),
     );
   });
 
-  it("takes the environment before the home's file before the project's, value by value", () => {
+  it("prefers the environment, then the home's file, then the project's, for each value", () => {
     inProject("session_reset: { at_hour: 1, idle_minutes: 11, mode: idle }\nprofile: project\n");
     inHome("session_reset: { at_hour: 2, idle_minutes: 22 }\n");
     const { config } = load({ SESSION_RESET_HOUR: "3" });
@@ -154,7 +154,7 @@ log: { level: debug }
     expect(log.level).toBe("debug");
   });
 
-  it("reads what the agent may do, for whom and where, and what it remembers", () => {
+  it("reads the tool permissions and the memory settings", () => {
     inHome(`
 tools:
   owner: all
@@ -183,7 +183,7 @@ memory: { enabled: no, flush: off }
     expect(memory).toEqual({ enabled: false, flush: false });
   });
 
-  it("keeps what strangers get on one platform beside what they get everywhere", () => {
+  it("keeps the answer to strangers per platform beside the general one", () => {
     inHome("access: { strangers: ignore }\nplatforms: { whatsapp: { strangers: pair } }\n");
     expect(load().config.gateway.access).toEqual({
       everywhere: { strangers: "ignore" },
@@ -191,28 +191,28 @@ memory: { enabled: no, flush: off }
     });
   });
 
-  it("takes null and nothing for absent, in values and sections", () => {
+  it("treats null and empty values and sections as absent", () => {
     inHome("timezone: ~\nsession_reset:\n  at_hour: null\n  idle_minutes:\naccess:\n");
     expect(load().config).toEqual(
       loadConfig({ home: { ...home, folder: cwd }, cwd, environment: {} }).config,
     );
   });
 
-  it("hides names with a key of the home that stays the same", () => {
+  it("redacts names with a stable key of the home", () => {
     inHome("privacy: { redact_pii: strict }\n");
     const { privacy } = load().config.gateway;
     expect(privacy).toEqual({ redactPii: "strict", homeKey: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect(load().config.gateway.privacy).toEqual(privacy);
   });
 
-  it("closes a file that holds a secret to others, and says so once", () => {
+  it("makes a file with a secret private, and reports it once", () => {
     inHome(`platforms: { telegram: { token: "${TOKEN}" } }\n`);
     chmodSync(join(home.folder, "config.yaml"), 0o644);
-    expect(load().notices).toEqual([expect.stringContaining("now only you can")]);
+    expect(load().notices).toEqual([expect.stringContaining("Postrider made it private")]);
     expect(load().notices).toEqual([]);
   });
 
-  it("leaves a file without secrets as open as it is", () => {
+  it("does not change the mode of a file without secrets", () => {
     inHome("timezone: UTC\n");
     chmodSync(join(home.folder, "config.yaml"), 0o644);
     expect(load().notices).toEqual([]);
@@ -242,7 +242,7 @@ describe("the environment", () => {
     expect([...values]).toEqual([[key, { value, origin: { from: "environment", variable } }]]);
   });
 
-  it("names every variable that is wrong, at once; an empty one is none", () => {
+  it("reports all invalid variables at once; an empty variable counts as unset", () => {
     const environment = {
       TELEGRAM_ALLOW_ALL_USERS: "maybe",
       SESSION_RESET_HOUR: "24",
@@ -255,17 +255,16 @@ describe("the environment", () => {
   });
 });
 
-describe("a folder in which agents work", () => {
+describe("a workspace folder for agents", () => {
   const problems = (environment: NodeJS.ProcessEnv = {}) =>
     readLayers({ home, cwd, environment }).problems.map(formatConfigProblem);
-  const outside = (inside: string) =>
-    `must lie outside of Postrider's home ${home.folder}; ${inside} lies in it.`;
+  const outside = (inside: string) => `must be outside Postrider's home ${home.folder}; ${inside} is inside.`;
 
   it.each([
     ["workspace", (path: string) => path],
     ["folder", (path: string) => path],
     ["folders", (path: string) => `[/srv, "${path}"]`],
-  ])("is refused inside of the home, with file, line and key: tools.%s", (name, written) => {
+  ])("is refused inside the home, with file, line and key: tools.%s", (name, written) => {
     symlinkSync(home.folder, join(cwd, "link"));
     for (const path of [home.folder, join(home.folder, "a", "b"), join(cwd, "link", "not-there")]) {
       inHome(`log: { level: info }\ntools:\n  ${name}: ${written(path)}\n`);
@@ -275,14 +274,14 @@ describe("a folder in which agents work", () => {
     }
   });
 
-  it("is refused there when a variable names it", () => {
+  it("is refused inside the home when a variable names it", () => {
     const inside = join(home.folder, "work");
     expect(problems({ POSTRIDER_TOOLS_WORKSPACE: inside })).toEqual([
       `POSTRIDER_TOOLS_WORKSPACE (tools.workspace) ${outside(inside)}`,
     ]);
   });
 
-  it("may lie beside the home or around it", () => {
+  it("may be beside or above the home", () => {
     const folders = [`${home.folder}.workspace`, `${home.folder}-2`, join(home.folder, "..")];
     inHome(`tools:\n  workspace: ${folders[0]}\n  folder: ${folders[1]}\n  folders: [${folders[2]}]\n`);
     expect(problems()).toEqual([]);
@@ -308,7 +307,7 @@ describe("a problem", () => {
       "platforms:\n  discord:\n    require_mention: true\n",
       "c.yaml:3: platforms.discord.require_mention is not a setting; did you mean platforms.telegram.require_mention?",
     ],
-    ["session_reset: 4\n", "c.yaml:1: session_reset must hold settings of its own, not 4."],
+    ["session_reset: 4\n", "c.yaml:1: session_reset must be a section with settings, not 4."],
     [
       "session_reset:\n  at_hour: 24\n",
       "c.yaml:2: session_reset.at_hour must be a whole number from 0 to 23, not 24.",
@@ -343,7 +342,7 @@ describe("a problem", () => {
     ],
     [
       "reset_by_type: { gruop: {} }\n",
-      "c.yaml:1: reset_by_type.gruop is no kind of chat; did you mean group?",
+      "c.yaml:1: reset_by_type.gruop is not a chat type; did you mean group?",
     ],
     [
       "tools: { member: [memroy] }\n",
@@ -357,10 +356,13 @@ describe("a problem", () => {
     ],
     [
       "tools: { folder: ../here }\n",
-      'c.yaml:1: tools.folder must be a folder\'s whole path, from / or ~/ on, not "../here".',
+      'c.yaml:1: tools.folder must be an absolute path of a folder, starting with / or ~/, not "../here".',
     ],
-    ["tools: { folders: [/a, ~ada] }\n", "c.yaml:1: tools.folders must be a list of folders"],
-    ["tools: { environment: [A=b] }\n", "c.yaml:1: tools.environment must be a list of variables' names"],
+    [
+      "tools: { folders: [/a, ~ada] }\n",
+      "c.yaml:1: tools.folders must be a list of absolute paths of folders",
+    ],
+    ["tools: { environment: [A=b] }\n", "c.yaml:1: tools.environment must be a list of variable names"],
     [
       "tools: { timeout_seconds: 601 }\n",
       "c.yaml:1: tools.timeout_seconds must be a whole number from 1 to 600, not 601.",
@@ -376,32 +378,35 @@ describe("a problem", () => {
     ],
     [
       "access: { allow: ['*'] }\n",
-      "c.yaml:1: access.allow must be a list of ids ([1, 2], or 1,2); for everyone there is allow_all",
+      "c.yaml:1: access.allow must be a list of ids ([1, 2], or 1,2); to allow everyone, set allow_all",
     ],
     ["access: { allow_all: maybe }\n", "c.yaml:1: access.allow_all must be true or false"],
-    ["profile: main\nprofile: other\n", "c.yaml:2: is not YAML here: the same key stands here twice."],
-    ["gateway:\n\tbusy: queue\n", "c.yaml:2: is not YAML here: tabs cannot indent; use spaces."],
+    ["profile: main\nprofile: other\n", "c.yaml:2: is not YAML here: duplicate key."],
+    [
+      "gateway:\n\tbusy: queue\n",
+      "c.yaml:2: is not YAML here: tabs are not allowed as indentation; use spaces.",
+    ],
     ["- a\n- b\n", "c.yaml:1: must be settings, each as `name: value`."],
     ["just words\n", "c.yaml:1: must be settings, each as `name: value`."],
-    ["__proto__: { a: 1 }\n", "c.yaml:1: has a key that is no name."],
-    ["personalities: { __proto__: evil }\n", "c.yaml:1: has a key that is no name."],
-    ["timezone: !!int UTC\n", "c.yaml:1: is not YAML here: tags such as !name have no meaning here."],
+    ["__proto__: { a: 1 }\n", "c.yaml:1: has a key that is not a name."],
+    ["personalities: { __proto__: evil }\n", "c.yaml:1: has a key that is not a name."],
+    ["timezone: !!int UTC\n", "c.yaml:1: is not YAML here: tags such as !name are not supported."],
     [
       `a: &a [x, x, x, x, x, x, x, x]\n${"bcdefg"
         .split("")
         .map((name, at) => `${name}: &${name} [${Array(8).fill(`*${"abcdef"[at]}`)}]\n`)
         .join("")}`,
-      "holds more than a configuration can",
+      "has too many entries for a configuration",
     ],
-  ])("is found in %j with its line and what was expected", (text, expected) => {
+  ])("is found in %j with its line and the expected value", (text, expected) => {
     expect(found(text)).toContainEqual(expect.stringContaining(expected));
   });
 
-  it("does not keep others from being found", () => {
+  it("does not hide other problems", () => {
     expect(found("a1: 1\nsession_reset: { at_hour: 99, mode: x }\nlog: { level: loud }\n")).toHaveLength(4);
   });
 
-  it("never repeats a secret, wherever it slipped", () => {
+  it("never repeats a misplaced secret", () => {
     const texts = [
       `platforms: { telegram: { token: [${TOKEN}] } }`,
       `platforms: { telegram: { tokn: "${TOKEN}" } }`,
@@ -440,7 +445,7 @@ describe("a problem", () => {
 });
 
 describe("a project's file", () => {
-  it("may set what concerns the work, and nothing that concerns access, keys, addresses or people", () => {
+  it("may set only project settings, and none for access, keys, addresses or people", () => {
     inProject(`profile: work
 access: { allow_all: true }
 platforms: { telegram: { token: "${TOKEN}" } }
@@ -463,12 +468,12 @@ secrets: 1
         .flat()
         .map(
           (key) =>
-            `${key} is never read from a project's file; write it into the home's config.yaml. It is ignored.`,
+            `${key} is not allowed in a project's file; set it in the home's config.yaml. It is ignored.`,
         ),
     );
   });
 
-  it("stops the program when what it may set is wrong", () => {
+  it("stops the start when an allowed setting is invalid", () => {
     inProject("profile: work\nsession_reset: { at_hour: 24 }\n");
     expect(() => load()).toThrow(expect.objectContaining({ code: "invalid_config" }));
   });
@@ -505,7 +510,7 @@ const line = fc.oneof(
 );
 
 describe("any text", () => {
-  it("gives values or problems with a line, and never fails otherwise", () => {
+  it("gives values or problems with a line, and never throws", () => {
     fc.assert(
       fc.property(
         fc.array(line, { maxLength: 12 }),
@@ -524,7 +529,7 @@ describe("any text", () => {
     );
   });
 
-  it.each(["[", "{a: ", "- ", "a:\n "])("also when %j stands there twenty thousand times", (part) => {
+  it.each(["[", "{a: ", "- ", "a:\n "])("is read quickly when %j occurs twenty thousand times", (part) => {
     expect(parseTextLayer("c.yaml", part.repeat(20_000), "home").problems[0]?.line).toBeGreaterThanOrEqual(1);
   });
 });

@@ -11,7 +11,7 @@ import { checkConfig, checkValue } from "./schema.ts";
 import { findSetting, isHomeOnly, SETTINGS, type SettingValue } from "./settings.ts";
 import { isRawList, type RawMapping, type RawValue, readYaml } from "./yaml-text.ts";
 
-/** Where a value comes from. */
+/** The origin of a value. */
 export type SettingOrigin =
   | { readonly from: "default" }
   | { readonly from: "file"; readonly file: string; readonly line: number }
@@ -22,7 +22,7 @@ export interface LayerValue {
   readonly origin: SettingOrigin;
 }
 
-/** By key. */
+/** Values by key. */
 export type LayerValues = ReadonlyMap<string, LayerValue>;
 
 export interface Layer {
@@ -30,7 +30,7 @@ export interface Layer {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Where configuration is looked for. */
+/** The places of the configuration. */
 export interface ConfigLocation {
   readonly home: Home;
   readonly cwd: string;
@@ -38,26 +38,26 @@ export interface ConfigLocation {
 }
 
 export interface Layers extends Layer {
-  /** The same without the environment. */
+  /** The values of the files, without the environment. */
   readonly fromFiles: LayerValues;
   readonly files: readonly { readonly file: string; readonly found: boolean }[];
-  /** The home's file holds a secret and others may read it. */
+  /** The home's file contains a secret and other users can read it. */
   readonly exposed: boolean;
 }
 
-/** Everything that is set, the environment before the home's file before the project's, and everything that is wrong. */
+/** Reads all values and problems. The environment overrides the home's file, which overrides the project's. */
 export function readLayers({ home, cwd, environment }: ConfigLocation): Layers {
   const files = [
     { file: getProjectConfigFile(cwd), role: "project" as const },
     { file: getHomeConfigFile(home), role: "home" as const },
   ].map((one) => ({ ...one, text: readConfigText(one.file) }));
   const layers = files.map(({ file, role, text }) => readFileLayer(file, text, role));
-  const around = readEnvironmentLayer(environment);
-  const all = [...layers, around];
+  const environmentLayer = readEnvironmentLayer(environment);
+  const all = [...layers, environmentLayer];
   const fromFiles = new Map(layers.flatMap(({ values }) => [...values]));
   const own = files.find(({ role }) => role === "home");
   return {
-    values: new Map([...fromFiles, ...around.values]),
+    values: new Map([...fromFiles, ...environmentLayer.values]),
     fromFiles,
     problems: all.flatMap(({ problems, values }) => [...problems, ...findFoldersInHome(values, home)]),
     files: files.map(({ file, text }) => ({ file, found: text.state !== "absent" })),
@@ -69,11 +69,11 @@ function hasSecret(values: LayerValues): boolean {
   return [...values.keys()].some((key) => findSetting(key.split("."))?.secret === true);
 }
 
-/** What one file sets. */
-export function readFileLayer(file: string, given: ConfigFileText, role: "home" | "project"): Layer {
-  if (given.state === "absent") return { values: new Map(), problems: [] };
-  if (given.state === "unreadable") return { values: new Map(), problems: [given.problem] };
-  return parseTextLayer(file, given.text, role);
+/** Reads the values of one file. */
+export function readFileLayer(file: string, source: ConfigFileText, role: "home" | "project"): Layer {
+  if (source.state === "absent") return { values: new Map(), problems: [] };
+  if (source.state === "unreadable") return { values: new Map(), problems: [source.problem] };
+  return parseTextLayer(file, source.text, role);
 }
 
 export function parseTextLayer(file: string, text: string, role: "home" | "project"): Layer {
@@ -94,7 +94,7 @@ export function parseTextLayer(file: string, text: string, role: "home" | "proje
         file,
         ...yaml.locate(path),
         key: path.map(formatKeyName).join("."),
-        text: "is never read from a project's file; write it into the home's config.yaml",
+        text: "is not allowed in a project's file; set it in the home's config.yaml",
         ignored: true as const,
       })),
       ...problems.map(({ path, problem }) => ({ file, ...yaml.locate(path), ...problem })),
@@ -102,7 +102,7 @@ export function parseTextLayer(file: string, text: string, role: "home" | "proje
   };
 }
 
-/** The rest of a project's file, and the paths of what it may not say. */
+/** Removes the settings that a project's file must not have, and returns their paths. */
 function dropHomeOnly(root: RawMapping): {
   readonly root: RawMapping;
   readonly refused: readonly (readonly string[])[];
@@ -123,7 +123,7 @@ function dropHomeOnly(root: RawMapping): {
   return { root: without(root, []), refused };
 }
 
-/** What the environment sets. An empty variable is none. */
+/** Reads the values of the environment. An empty variable counts as unset. */
 export function readEnvironmentLayer(environment: NodeJS.ProcessEnv): Layer {
   const values = new Map<string, LayerValue>();
   const problems: ConfigProblem[] = [];

@@ -7,32 +7,32 @@ import { type ConfigLocation, type Layers, readLayers } from "./layers.ts";
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** What the person should know, and that stops nothing. */
+  /** Warnings that do not stop the start. */
   readonly notices: readonly string[];
 }
 
-/** The configuration of this place; all that is wrong with it in one `invalid_config`. */
-export function loadConfig(place: ConfigLocation): LoadedConfig {
-  const layers = readLayers(place);
+/** Loads the configuration of a folder. One `invalid_config` error lists all problems. */
+export function loadConfig(location: ConfigLocation): LoadedConfig {
+  const layers = readLayers(location);
   const broken = layers.problems.filter(({ ignored }) => ignored !== true);
   if (broken.length > 0) throw createInvalidConfigError(broken);
   const ignored = layers.problems.map((problem) => `${formatConfigProblem(problem)} It is ignored.`);
   return {
-    config: buildConfig(layers, () => loadHomeKey(place.home)),
-    notices: [...ignored, ...restrictExposedFile(place, layers)],
+    config: buildConfig(layers, () => loadHomeKey(location.home)),
+    notices: [...ignored, ...restrictExposedFile(location, layers)],
   };
 }
 
-/** A file that holds a secret is its owner's alone. */
+/** Makes a file with a secret private. */
 function restrictExposedFile({ home }: ConfigLocation, { exposed }: Layers): string[] {
   if (!exposed) return [];
   const file = getHomeConfigFile(home);
   try {
     chmodSync(file, 0o600);
-    return [`${file} holds a secret and others on this machine could read it; now only you can.`];
-  } catch {
     return [
-      `${file} holds a secret and others on this machine may read it. Make it yours alone: chmod 600 ${file}`,
+      `${file} contains a secret and other users of this machine could read it. Postrider made it private.`,
     ];
+  } catch {
+    return [`${file} contains a secret and other users of this machine can read it. Run: chmod 600 ${file}`];
   }
 }

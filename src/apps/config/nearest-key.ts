@@ -1,27 +1,27 @@
 import { findNearestName } from "../../core/command-grammar.ts";
 import { listNamesBelow, SETTINGS } from "./settings.ts";
 
-/** "is not a setting", and which one was probably meant. */
+/** Describes an unknown key and suggests a similar one. */
 export function describeUnknownKey(path: readonly string[]): string {
   const near = findNearestKey(path);
   if (near !== undefined) return `is not a setting; did you mean ${near}?`;
   const names = (listNamesBelow(path.slice(0, -1)) ?? []).filter((name) => name !== "*");
-  return names.length === 0 ? "is not a setting" : `is not a setting; valid here are ${names.join(", ")}`;
+  return names.length === 0 ? "is not a setting" : `is not a setting; valid names here: ${names.join(", ")}`;
 }
 
-/** No setting has a longer name, and each is compared with what was typed. */
-const LONGEST_TYPED = 100;
+/** Longer than any setting: bounds the comparison. */
+const MAX_TYPED_LENGTH = 100;
 
-/** Among its neighbours, else the setting or section of that name elsewhere: `at_hour` is in `session_reset`. */
+/** A similar name in the same section, or the same name elsewhere: `at_hour` is in `session_reset`. */
 export function findNearestKey(path: readonly string[]): string | undefined {
   const above = path.slice(0, -1);
   const typed = path.at(-1) ?? "";
-  if (typed.length > LONGEST_TYPED) return undefined;
-  const beside = findNearName(
+  if (typed.length > MAX_TYPED_LENGTH) return undefined;
+  const siblings = findNearName(
     (listNamesBelow(above) ?? []).filter((name) => name !== "*"),
     typed,
   );
-  if (beside !== undefined) return [...above, beside].join(".");
+  if (siblings !== undefined) return [...above, siblings].join(".");
   const elsewhere = SETTINGS.filter(({ key }) => !key.startsWith("reset_by_")).flatMap(({ key }) =>
     listPrefixes(key.split(".")),
   );
@@ -31,7 +31,7 @@ export function findNearestKey(path: readonly string[]): string | undefined {
   );
 }
 
-/** `a.b.c` is in `a.b`, which is in `a`. */
+/** The key and all its sections: `a`, `a.b`, `a.b.c`. */
 function listPrefixes(parts: readonly string[]): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join("."));
 }
@@ -48,7 +48,7 @@ function findNearName(names: readonly string[], typed: string): string | undefin
   return within.length === 1 ? within[0] : undefined;
 }
 
-/** `atHour` and `at-hour` are meant as `at_hour`. */
+/** Treats `atHour` and `at-hour` as `at_hour`. */
 function normalizeName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }

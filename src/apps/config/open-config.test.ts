@@ -57,8 +57,8 @@ function replaceBy(text: string): void {
   renameSync(`${file}.new`, file);
 }
 
-describe("the configuration of a running program", () => {
-  it("is not believed before it has been found the same twice", async () => {
+describe("the configuration of a running process", () => {
+  it("applies only after two equal reads", async () => {
     writeFileSync(file, "timezone: UTC\n");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -75,7 +75,7 @@ describe("the configuration of a running program", () => {
     expect(zone()).toBe("Asia/Tokyo");
   });
 
-  it("follows a file that is made later, written over, replaced and removed", async () => {
+  it("follows a file that is created, overwritten, replaced and removed", async () => {
     const config = open();
     expect(config.current().gateway.busy).toBe("interrupt");
     const steps: readonly [work: () => void, busy: string][] = [
@@ -92,7 +92,7 @@ describe("the configuration of a running program", () => {
     expect(notices).toEqual([]);
   });
 
-  it("follows the project's file too, and the environment stays before it", async () => {
+  it("follows the project's file too, and the environment still overrides it", async () => {
     const config = open({ POSTRIDER_BUSY: "collect" });
     const next = await changeBy(config, () =>
       writeFileSync(join(cwd, "postrider.yaml"), "gateway: { busy: queue, turn_minutes: 5 }\n"),
@@ -100,7 +100,7 @@ describe("the configuration of a running program", () => {
     expect(next.gateway).toMatchObject({ busy: "collect", turnMinutes: 5 });
   });
 
-  it("keeps the last good one while the file is broken, and tells each problem once", async () => {
+  it("keeps the last valid configuration while the file is broken, and reports each problem once", async () => {
     writeFileSync(file, "gateway: { busy: queue }\n");
     const config = open();
     const broken = "gateway: { busy: maybe }\nlog: { level: loud }\n";
@@ -118,7 +118,7 @@ describe("the configuration of a running program", () => {
     expect(await noticeAfter(() => replaceBy(broken))).toBe(first);
   });
 
-  it("does not believe a file that is being written", async () => {
+  it("ignores a file while it is being written", async () => {
     writeFileSync(file, "access: { allow: [1] }\n");
     const config = open();
     const seen: unknown[] = [];
@@ -130,7 +130,7 @@ describe("the configuration of a running program", () => {
     expect(seen).toEqual([["1", "2"]]);
   });
 
-  it("says nothing when only a comment changes", async () => {
+  it("reports nothing when only a comment changes", async () => {
     writeFileSync(file, "gateway: { busy: queue }\n");
     const config = open();
     const seen: string[] = [];
@@ -144,7 +144,7 @@ describe("the configuration of a running program", () => {
     expect(seen).toEqual(["collect"]);
   });
 
-  it("does not begin with a broken one, and tells nothing after it is closed", async () => {
+  it("does not start with a broken file, and reports nothing after it is closed", async () => {
     writeFileSync(file, "gateway: 1\n");
     expect(() => open()).toThrow(expect.objectContaining({ code: "invalid_config" }));
     writeFileSync(file, "");

@@ -6,47 +6,47 @@ import type { ConfigLocation } from "./layers.ts";
 import { loadConfig } from "./load-config.ts";
 
 export interface OpenConfigOptions extends ConfigLocation {
-  /** Told once about each problem, and about what is ignored. */
+  /** Called once for each problem and each ignored setting. */
   notice(text: string): void;
-  /** How long a file must stay as it is before it is believed, in milliseconds. Default 100. */
+  /** How long a file must stay unchanged before it applies, in milliseconds. Default 100. */
   readonly settleMs?: number;
 }
 
-/** The configuration of a program that runs for long. */
+/** A configuration that follows its files. */
 export interface OpenConfig {
-  /** The newest that was good. */
+  /** The newest valid configuration. */
   current(): Config;
-  /** Called after each change. Returns how to stop that. */
+  /** Registers a listener for changes. Returns its removal. */
   onChange(listener: (config: Config) => void): () => void;
   close(): void;
 }
 
 /**
- * Reads the configuration and follows its files: a file that is changed, replaced, made or removed counts as soon as it
- * stays the same for a moment. While it is broken, the last good one counts. Throws `invalid_config` if the first is.
+ * Reads the configuration and follows its files. A change applies when the file has stayed the same for a moment; an
+ * invalid file keeps the last valid configuration. Throws `invalid_config` if the first read is invalid.
  */
 export function openConfig(options: OpenConfigOptions): OpenConfig {
   const { notice, settleMs = 100 } = options;
   const files = [getHomeConfigFile(options.home), getProjectConfigFile(options.cwd)];
   const listeners = new Set<(config: Config) => void>();
-  const told = new Set<string>();
-  // Taken before reading: what is written in between is seen as a change.
+  const reported = new Set<string>();
+  // Taken before the read, so that a write in between counts as a change.
   let seen = readTexts(files);
   let current = load();
   let timer: NodeJS.Timeout | undefined;
   let candidate: string | undefined;
 
-  /** What is mended and comes again is told again. */
+  /** A problem that was solved and returns is reported again. */
   function load(): Config {
     const { config, notices } = loadConfig(options);
-    for (const text of told) if (!notices.includes(text)) told.delete(text);
-    for (const text of notices) tell(text);
+    for (const text of reported) if (!notices.includes(text)) reported.delete(text);
+    for (const text of notices) report(text);
     return config;
   }
 
-  function tell(text: string): void {
-    if (told.has(text)) return;
-    told.add(text);
+  function report(text: string): void {
+    if (reported.has(text)) return;
+    reported.add(text);
     notice(text);
   }
 
@@ -55,7 +55,7 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
     timer = setTimeout(look, settleMs).unref();
   }
 
-  /** An editor may write in several steps: a text counts when it is found twice. */
+  /** An editor may write in several steps, so a text applies when two reads agree. */
   function look(): void {
     const text = readTexts(files);
     if (text === seen) candidate = undefined;
@@ -74,7 +74,7 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
     try {
       next = load();
     } catch (error) {
-      tell(`${(error as Error).message}\nUntil this is mended, the configuration stays as it was.`);
+      report(`${(error as Error).message}\nUntil you fix this, the previous configuration applies.`);
       return;
     }
     if (JSON.stringify(next) === JSON.stringify(current)) return;
@@ -83,7 +83,7 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
   }
 
   const watching = files.map((file) => watchConfigFile(file, settleMs, changed));
-  // Something may have been written before the watching began.
+  // A write may have come before the watch started.
   if (readTexts(files) !== seen) changed();
   return {
     current: () => current,
@@ -103,7 +103,7 @@ function readTexts(files: readonly string[]): string {
   return JSON.stringify(files.map((file) => readConfigText(file)));
 }
 
-/** The folder is watched, so that a file made later or put in another's place is seen; where that cannot be, its state is asked for. */
+/** Watches the folder, so that a new or replaced file is noticed; without a watch it polls. */
 function watchConfigFile(file: string, everyMs: number, changed: () => void): () => void {
   let watcher: FSWatcher | undefined;
   const ask = (): void => {
@@ -116,7 +116,7 @@ function watchConfigFile(file: string, everyMs: number, changed: () => void): ()
       if (name === null || name === basename(file)) changed();
     }).on("error", ask);
   } catch {
-    ask(); // no such folder yet, or no watches left on this machine
+    ask(); // the folder does not exist yet, or the machine has no watches left
   }
   return () => {
     watcher?.close();

@@ -6,13 +6,13 @@ import { findSetting, SETTINGS, type Setting, type SettingValue } from "./settin
 import { buildValueSchema, describeExpectedValue, findNearestTool, NAME_PATTERN } from "./value-schema.ts";
 import { isRawList, type RawMapping, type RawValue } from "./yaml-text.ts";
 
-/** What one file sets, by key, and everything that is wrong with it, by path. */
+/** The values of one file by key, and its problems by path. */
 export interface CheckedConfig {
   readonly values: ReadonlyMap<string, SettingValue>;
   readonly problems: readonly { readonly path: readonly string[]; readonly problem: ConfigProblem }[];
 }
 
-/** The whole of a file. Whatever is wrong is found at once. */
+/** Checks a whole file and finds all problems at once. */
 export function checkConfig(root: RawMapping): CheckedConfig {
   const result = buildSchema(getSettingTree(), root).safeParse(root, { jitless: true });
   if (result.success) return { values: new Map(listLeaves(result.data)), problems: [] };
@@ -22,7 +22,7 @@ export function checkConfig(root: RawMapping): CheckedConfig {
   };
 }
 
-/** One value on its own, as a variable or a person gives it. */
+/** Checks one value of a variable or an argument. */
 export function checkValue(
   setting: Setting,
   raw: RawValue,
@@ -52,7 +52,7 @@ function getSettingTree(): SettingTree {
   return cachedTree;
 }
 
-/** Of all that may stand there, what does: making a schema of two hundred settings takes longer than reading the file. */
+/** Builds a schema only for the settings in the file, because one for all settings takes longer than the read. */
 function buildSchema(below: SettingTree | Setting, raw: RawValue): z.ZodType {
   if (!(below instanceof Map)) return buildValueSchema(below.kind);
   const given = raw !== null && typeof raw === "object" && !isRawList(raw) ? raw : {};
@@ -63,7 +63,7 @@ function buildSchema(below: SettingTree | Setting, raw: RawValue): z.ZodType {
         one !== null && typeof one === "object" ? Object.entries(one) : [],
       ),
     );
-    // A name that differs by one slip from a common one is more likely that one than something of its own.
+    // A name that is one typo away from a known one is probably that one.
     return z.record(z.string().regex(NAME_PATTERN).refine(isNotTypo), buildSchema(any, all).nullish());
   }
   const present = [...below].filter(([name]) => Object.hasOwn(given, name));
@@ -101,19 +101,19 @@ function toConfigProblems(root: RawMapping, issue: z.core.$ZodIssue): CheckedCon
     return [
       at(
         path,
-        hint === "" ? "must be a name of lower-case letters, digits, - and _" : `is no kind of chat${hint}`,
+        hint === "" ? "must be a name of lower-case letters, digits, - and _" : `is not a chat type${hint}`,
       ),
     ];
   }
   const setting = findSetting(path);
   const raw = getRawAt(root, path);
-  if (setting === undefined) return [at(path, `must hold settings of its own, not ${formatRawValue(raw)}`)];
+  if (setting === undefined) return [at(path, `must be a section with settings, not ${formatRawValue(raw)}`)];
   const own = path.slice(0, setting.key.split(".").length);
   return [{ path, problem: { key: own.join("."), text: describeWrongValue(setting, getRawAt(root, own)) } }];
 }
 
 function describeWrongValue(setting: Setting, raw: RawValue): string {
-  // An address may hold a password.
+  // An address may contain a password.
   const isHidden = setting.secret === true || setting.kind.type === "address";
   const near = findNearestTool(setting, raw);
   const hint = near === undefined ? "" : `; did you mean ${near}?`;

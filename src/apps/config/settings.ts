@@ -1,7 +1,7 @@
 import { listKnownPlatforms } from "../../core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../core/tool-settings.ts";
 
-/** What a setting's value may be. Everything is read as text, whether it comes from a file or from a variable. */
+/** The type of a setting's value. Files and variables are both read as text. */
 export type SettingKind =
   | {
       readonly type:
@@ -23,24 +23,24 @@ export type SettingKind =
     }
   | { readonly type: "whole"; readonly least: number; readonly most?: number }
   | { readonly type: "share" }
-  /** `no` is what `false` means, where YAML's words for it may be taken for one of these. */
+  /** `falseMeans` is the option for YAML's `false`, `no` and `off`. */
   | { readonly type: "choice"; readonly options: readonly string[]; readonly falseMeans?: string };
 
-/** Kinds whose value is a list of words. */
+/** Kinds with a list as value. */
 export function isListKind({ type }: SettingKind): boolean {
   return ["ids", "platforms", "tools", "folders", "variables", "modules"].includes(type);
 }
 
-/** A value as it was understood. */
+/** A parsed value. */
 export type SettingValue = string | number | boolean | readonly string[];
 
-/** One setting: everything that reading, checking, showing and documenting it takes. */
+/** The definition of one setting. */
 export interface Setting {
-  /** Its path in the file, joined by dots; `*` stands for any name. */
+  /** The path in the file, joined by dots; `*` matches any name. */
   readonly key: string;
   readonly kind: SettingKind;
   readonly variable?: string;
-  /** Absent: nothing, or decided elsewhere. */
+  /** Absent: no default, or a default that depends on other settings. */
   readonly default?: SettingValue;
   /** Never shown. */
   readonly secret?: true;
@@ -53,7 +53,7 @@ const IDS: SettingKind = { type: "ids" };
 const TOOLS: SettingKind = { type: "tools" };
 const STRANGERS: SettingKind = { type: "choice", options: ["pair", "ignore"] };
 
-/** The defaults are those of `core/reset-policy.ts`, which a short command need not load; a test compares them. */
+/** The defaults of `core/reset-policy.ts`, which short commands do not load; a test compares them. */
 const RESET = {
   mode: { kind: { type: "choice", options: ["both", "idle", "daily", "none"] }, default: "both" },
   at_hour: { kind: { type: "whole", least: 0, most: 23 }, default: 4 },
@@ -205,7 +205,7 @@ export const SETTINGS: readonly Setting[] = [
 
 const BY_KEY: ReadonlyMap<string, Setting> = new Map(SETTINGS.map((setting) => [setting.key, setting]));
 
-/** The setting to which a path leads; one inside of it, such as a place in a list, leads to it too. */
+/** Finds the setting of a path, or of a path inside its value, such as a list index. */
 export function findSetting(path: readonly string[]): Setting | undefined {
   for (let length = path.length; length > 0; length -= 1) {
     const found = [path.slice(0, length), toWildcardPath(path.slice(0, length))].map((it) =>
@@ -217,12 +217,12 @@ export function findSetting(path: readonly string[]): Setting | undefined {
   return undefined;
 }
 
-/** `reset_by_type.group.mode` is `reset_by_type.*.mode`. */
+/** Turns `reset_by_type.group.mode` into `reset_by_type.*.mode`. */
 function toWildcardPath([section = "", , ...rest]: readonly string[]): readonly string[] {
   return [section, "*", ...rest];
 }
 
-/** What may follow a path in the file, or undefined where nothing may. `*` is any name. */
+/** The valid names below a path, or undefined if there are none. `*` matches any name. */
 export function listNamesBelow(path: readonly string[]): readonly string[] | undefined {
   const begins = (key: readonly string[]): boolean =>
     key.length > path.length && path.every((part, at) => key[at] === part || key[at] === "*");
@@ -232,13 +232,10 @@ export function listNamesBelow(path: readonly string[]): readonly string[] | und
   return names.length === 0 ? undefined : [...new Set(names)];
 }
 
-/**
- * What a folder that somebody else wrote may not decide: who may speak, with which keys, to which addresses these are
- * sent, what the model may learn and keep about people, what it may do, and which code runs.
- */
+/** Settings that a project's file must not have, because another person may have written it: access, keys, addresses, code. */
 export function isHomeOnly(path: readonly string[]): boolean {
   const [section = ""] = path;
   if (["access", "platforms", "privacy", "tools", "memory", "plugins"].includes(section)) return true;
-  if (path.join(".") === "model.provider") return true; // whom everything that is said is sent to
+  if (path.join(".") === "model.provider") return true; // decides where all messages are sent
   return path.some((name) => /token|secret|password|credential|api_?key|base_?url/i.test(name));
 }

@@ -20,7 +20,7 @@ const folder = words
   .refine((path) => (isAbsolute(path) || /^~(?:\/|$)/.test(path)) && !path.includes("\0"))
   .transform(expandHome);
 
-/** From the text that stands there to the value that is meant. */
+/** Parses the text of a value. */
 export function buildValueSchema(kind: SettingKind): z.ZodType<SettingValue> {
   switch (kind.type) {
     case "switch":
@@ -82,13 +82,13 @@ export function buildValueSchema(kind: SettingKind): z.ZodType<SettingValue> {
   }
 }
 
-/** A name that people give: to a profile, a personality, a kind of chat. */
+/** A name of a profile, a personality or a chat type. */
 export const NAME_PATTERN: RegExp = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
-/** A path with a slash at its beginning, or the name of a package. */
+/** A path that contains a slash, or the name of a package. */
 const MODULE_PATTERN = /^(?:(?:\.{1,2}|~)?\/.*[^/\0]|(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*)$/;
 
-/** What the setting takes, as the end of "must be …". */
+/** Describes the expected value, as the end of "must be …". */
 export function describeExpectedValue({ kind }: Setting): string {
   switch (kind.type) {
     case "switch":
@@ -106,21 +106,21 @@ export function describeExpectedValue({ kind }: Setting): string {
     case "zone":
       return 'the name of a time zone, such as "Europe/Berlin" or "UTC"';
     case "address":
-      return "an address that begins with http:// or https://";
+      return "an address that starts with http:// or https://";
     case "name":
       return "a name of lower-case letters, digits, - and _";
     case "ids":
-      return "a list of ids ([1, 2], or 1,2); for everyone there is allow_all";
+      return "a list of ids ([1, 2], or 1,2); to allow everyone, set allow_all";
     case "platforms":
       return `a list of platforms (${listKnownPlatforms().join(", ")})`;
     case "tools":
       return `all, none, or a list of tools (${TOOL_NAMES.join(", ")})`;
     case "folder":
-      return "a folder's whole path, from / or ~/ on";
+      return "an absolute path of a folder, starting with / or ~/";
     case "folders":
-      return "a list of folders, each with its whole path from / or ~/ on";
+      return "a list of absolute paths of folders, each starting with / or ~/";
     case "variables":
-      return "a list of variables' names, such as [LANG, JAVA_HOME]";
+      return "a list of variable names, such as [LANG, JAVA_HOME]";
     case "modules":
       return "a list of files and packages, such as [./my-plugin.ts, postrider-plugin-x]";
     case "word":
@@ -132,7 +132,7 @@ export function describeExpectedValue({ kind }: Setting): string {
   }
 }
 
-/** The tool that a word in such a list was probably meant to be. */
+/** The known tool that is most similar to an unknown one in the list. */
 export function findNearestTool({ kind }: Setting, given: unknown): string | undefined {
   if (kind.type !== "tools") return undefined;
   const items = list.safeParse(given).data ?? [];
@@ -142,7 +142,7 @@ export function findNearestTool({ kind }: Setting, given: unknown): string | und
     .find((name) => name !== undefined);
 }
 
-/** `all` and `none` stand alone. */
+/** `all` and `none` must be the only entry. */
 function expandToolNames(items: readonly string[]): readonly string[] {
   const [only = ""] = items.length === 1 ? items : [];
   if (only.toLowerCase() === "all") return TOOL_NAMES;
@@ -153,7 +153,7 @@ function isTool(name: string): boolean {
   return TOOL_NAMES.some((known) => known === name);
 }
 
-/** `readFile` and `read-file` are meant as `read_file`. */
+/** Treats `readFile` and `read-file` as `read_file`. */
 function normalizeToolName(name: string): string {
   return name
     .replaceAll(/(?<=[a-z])[A-Z]/g, "_$&")
@@ -161,7 +161,7 @@ function normalizeToolName(name: string): string {
     .toLowerCase();
 }
 
-/** `~` is the folder of whoever runs this. */
+/** `~` is the home folder of the current user. */
 function expandHome(path: string): string {
   return resolve(path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path);
 }

@@ -2,10 +2,7 @@ import { createRequire } from "node:module";
 import type { Document, LineCounter, Node, YAMLError } from "yaml";
 import type { ConfigProblem } from "./config-problem.ts";
 
-/**
- * What a file says, before anyone asks what it means: every scalar is the text that stands there, so that an id such as
- * +15551234567 or 0049 is not mistaken for a number. An unquoted ~, null or nothing is null.
- */
+/** The raw content of a file: scalars stay text, so that ids such as +15551234567 or 0049 keep their digits. */
 export type RawValue = string | null | readonly RawValue[] | RawMapping;
 export interface RawMapping {
   readonly [name: string]: RawValue;
@@ -20,24 +17,24 @@ export interface YamlText {
   readonly document: Document.Parsed;
   readonly root: RawMapping;
   readonly problems: readonly ConfigProblem[];
-  /** Where a path stands, or the nearest part of it that does. */
+  /** Locates a path, or its nearest existing section. */
   locate(path: readonly PropertyKey[]): TextPosition;
 }
 
 let library: typeof import("yaml") | undefined;
-/** Loaded with the first text: where there is no file, nobody has to wait for it. */
+/** Loaded with the first file, to keep a start without files fast. */
 function loadYaml(): typeof import("yaml") {
   library ??= createRequire(import.meta.url)("yaml") as typeof import("yaml");
   return library;
 }
 
-/** More than any settings have. The library takes seconds for a longer text that is not YAML. */
-export const MOST_YAML: number = 100_000;
+/** Longer than any configuration. The library takes seconds for a longer text that is not YAML. */
+export const MAX_YAML_LENGTH: number = 100_000;
 
-/** Reads any text. Never throws: what is wrong with it is among the problems, each with its line. */
+/** Parses any text. It never throws: `problems` lists the errors with their lines. */
 export function readYaml(text: string): YamlText {
-  if (text.length > MOST_YAML)
-    return createUnreadYaml(`is longer than ${MOST_YAML.toLocaleString("en-US")} characters`);
+  if (text.length > MAX_YAML_LENGTH)
+    return createUnreadYaml(`is longer than ${MAX_YAML_LENGTH.toLocaleString("en-US")} characters`);
   const { LineCounter } = loadYaml();
   const lines = new LineCounter();
   const parsed = parse(text, lines);
@@ -56,7 +53,7 @@ export function readYaml(text: string): YamlText {
   return { document, root: read.root, problems, locate: (path) => position(findOffset(document, path)) };
 }
 
-/** Nothing of the text, and why. */
+/** An empty document with one problem. */
 function createUnreadYaml(why: string): YamlText {
   const start = { line: 1, column: 1 };
   const document = parse("", new (loadYaml().LineCounter)()) ?? unreachable();
@@ -67,37 +64,37 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | undefi
   try {
     return loadYaml().parseDocument(text, { schema: "failsafe", lineCounter, prettyErrors: false });
   } catch {
-    return undefined; // deeper than the stack; every other mistake is in the document's list
+    return undefined; // a stack overflow; the document lists all other errors
   }
 }
 
 function unreachable(): never {
-  throw new Error("an empty text is YAML");
+  throw new Error("the YAML library cannot parse an empty text");
 }
 
-/** In our own words, because the library's may quote the text, and with it a secret. */
+/** Our own texts, because the library's messages may quote a secret. */
 function formatYamlError({ code }: YAMLError): string {
-  return `is not YAML here: ${YAML_ERROR_TEXTS[code] ?? "something stands where it cannot"}`;
+  return `is not YAML here: ${YAML_ERROR_TEXTS[code] ?? "unexpected text"}`;
 }
 
 const YAML_ERROR_TEXTS: Readonly<Partial<Record<YAMLError["code"], string>>> = {
-  BAD_ALIAS: "this alias names nothing",
-  BAD_DQ_ESCAPE: "a backslash inside double quotes begins something unknown",
-  BAD_INDENT: "the line is not indented as those around it",
-  BAD_SCALAR_START: "this character cannot begin a value; put the value in quotes",
+  BAD_ALIAS: "the alias has no anchor",
+  BAD_DQ_ESCAPE: "unknown escape sequence in double quotes",
+  BAD_INDENT: "the indentation differs from the lines around it",
+  BAD_SCALAR_START: "a value cannot start with this character; put the value in quotes",
   BLOCK_AS_IMPLICIT_KEY: "two colons in one line; put the value in quotes",
-  BLOCK_IN_FLOW: "a block cannot stand inside brackets",
-  DUPLICATE_KEY: "the same key stands here twice",
+  BLOCK_IN_FLOW: "a block is not allowed inside brackets",
+  DUPLICATE_KEY: "duplicate key",
   MISSING_CHAR: "a quote, bracket, comma or colon is missing",
-  MULTILINE_IMPLICIT_KEY: "a key must stand on one line, with a colon behind it",
-  MULTIPLE_DOCS: "a second document begins",
-  TAB_AS_INDENT: "tabs cannot indent; use spaces",
-  TAG_RESOLVE_FAILED: "tags such as !name have no meaning here",
+  MULTILINE_IMPLICIT_KEY: "a key must be on one line and end with a colon",
+  MULTIPLE_DOCS: "a second document starts here",
+  TAB_AS_INDENT: "tabs are not allowed as indentation; use spaces",
+  TAG_RESOLVE_FAILED: "tags such as !name are not supported",
 };
 
-/** More than any configuration has, less than aliases of aliases could make. */
-const MOST_NODES = 10_000;
-const DEEPEST = 20;
+/** More nodes than any configuration, fewer than nested aliases could create. */
+const MAX_NODES = 10_000;
+const MAX_DEPTH = 20;
 
 function readRawRoot(
   document: Document.Parsed,
@@ -111,8 +108,8 @@ function readRawRoot(
   };
   const read = (given: unknown, depth: number): RawValue => {
     nodes += 1;
-    if (nodes > MOST_NODES || depth > DEEPEST) {
-      if (problems.length === 0) problem(given as Node, "holds more than a configuration can");
+    if (nodes > MAX_NODES || depth > MAX_DEPTH) {
+      if (problems.length === 0) problem(given as Node, "has too many entries for a configuration");
       return null;
     }
     const node = resolveAlias(document, given);
@@ -121,10 +118,10 @@ function readRawRoot(
     if (!loadYaml().isMap(node)) return null;
     const entries = node.items.flatMap(({ key, value }): [string, RawValue][] => {
       const name = resolveAlias(document, key);
-      // A plain object cannot hold that name as others.
+      // A plain object cannot have this key as an own property.
       if (loadYaml().isScalar(name) && name.value !== "__proto__")
         return [[String(name.value), read(value, depth + 1)]];
-      problem(key as Node, "has a key that is no name");
+      problem(key as Node, "has a key that is not a name");
       return [];
     });
     return Object.fromEntries(entries);

@@ -1,31 +1,32 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { describeExit } from "../../core/process-report.ts";
 import type { Hook } from "../../gateway/hooks.ts";
 import { buildChildEnvironment } from "../../processes/child-environment.ts";
-import { signalGroup } from "../../processes/signal-group.ts";
+import { signalGroup } from "../../processes/signals.ts";
 
 export interface CommandHookOptions {
   readonly name: string;
   readonly events: readonly string[];
-  /** The program and its arguments, started without a shell. */
+  /** The command and its arguments, started without a shell. */
   readonly command: readonly string[];
-  /** Where it is started. */
+  /** The working directory. */
   readonly folder: string;
   readonly timeoutMs: number;
   readonly environment: NodeJS.ProcessEnv;
 }
 
 export interface CommandHook extends Hook {
-  /** Ends what still runs. Resolves when nothing does. */
+  /** Ends running commands. Resolves when none runs. */
   close(patienceMs: number): Promise<void>;
 }
 
-/** How long a program may take to end when it is told to. */
+/** The time limit for the end of a command after SIGTERM. */
 const KILL_DELAY_MS = 2000;
-/** What it said on stderr is read so long after its end: a child of its own may keep the pipe open. */
+/** The time limit for reading stderr after the end, because a child process may keep the pipe open. */
 const LATE_OUTPUT_MS = 200;
 const MAX_STDERR_LENGTH = 2000;
 
-/** A program that is told each event as JSON on its standard input. Fails if the program does. */
+/** A hook that starts a command for each event and writes the event as JSON to its stdin. */
 export function commandHook(options: CommandHookOptions): CommandHook {
   const { name, events, folder, timeoutMs } = options;
   const [program = "", ...args] = options.command;
@@ -40,12 +41,12 @@ export function commandHook(options: CommandHookOptions): CommandHook {
         cwd: folder,
         env: { ...passed, POSTRIDER_EVENT: event, POSTRIDER_HOOK: name },
         stdio: ["pipe", "ignore", "pipe"],
-        detached: true, // a group of its own, so that what it starts ends with it
+        detached: true, // its own process group, so that its children end with it
       });
       const done = waitForExit(child, timeoutMs);
       const gone = done.catch(() => {}).finally(() => running.delete(child));
       running.set(child, gone);
-      child.stdin.on("error", () => {}); // it need not read
+      child.stdin.on("error", () => {}); // the command need not read its stdin
       child.stdin.end(`${JSON.stringify({ event, ...context })}\n`);
       await done;
     },
@@ -60,13 +61,13 @@ export function commandHook(options: CommandHookOptions): CommandHook {
   };
 }
 
-/** Rejects when it could not be started, failed, or took too long and was ended. */
+/** Rejects when the command does not start, fails, or exceeds its time limit. */
 function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let said = "";
+  let errorText = "";
   let isLate = false;
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    said = `${said}${text}`.slice(-MAX_STDERR_LENGTH);
+    errorText = `${errorText}${text}`.slice(-MAX_STDERR_LENGTH);
   });
   let last: NodeJS.Timeout | undefined;
   const timer = setTimeout(() => {
@@ -75,10 +76,14 @@ function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
     last = setTimeout(() => signalGroup(child, "SIGKILL"), KILL_DELAY_MS);
   }, timeoutMs);
   const settle = (code: number | null, signal: string | null): void => {
-    const words = said.trim() === "" ? "." : `: ${said.trim()}`;
-    if (isLate) reject(new Error(`it took longer than ${timeoutMs} ms and was ended${words}`));
+    const words = errorText.trim() === "" ? "." : `: ${errorText.trim()}`;
+    if (isLate)
+      reject(new Error(`the command exceeded its time limit of ${timeoutMs} ms and was killed${words}`));
     else if (code === 0) resolve();
-    else reject(new Error(`it ended with ${code === null ? signal : `code ${code}`}${words}`));
+    else
+      reject(
+        new Error(`the command ${describeExit(code === null ? { signal: `${signal}` } : { code })}${words}`),
+      );
   };
   child.once("error", (error) => {
     clearTimeout(timer);
@@ -87,7 +92,7 @@ function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
   child.once("exit", (code, signal) => {
     clearTimeout(timer);
     clearTimeout(last);
-    if (isLate) signalGroup(child, "SIGKILL"); // what it has started may not listen
+    if (isLate) signalGroup(child, "SIGKILL"); // its children may ignore SIGTERM
     const late = setTimeout(() => {
       child.stderr?.destroy();
       settle(code, signal);

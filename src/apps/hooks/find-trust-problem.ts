@@ -1,11 +1,11 @@
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Why this file or folder must not decide what we run: another on this machine could have changed it. */
+/** Explains why a file or folder is not trusted: another user of this machine could change it. */
 export function findTrustProblem(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return `There is no ${path}.`;
-  // Windows keeps this elsewhere, and gives modes that say nothing.
+  if (found === undefined) return `${path} does not exist.`;
+  // Windows has no such modes.
   return process.platform === "win32" ? undefined : checkOwnerAndMode(path, found);
 }
 
@@ -13,7 +13,7 @@ function checkOwnerAndMode(path: string, { uid, mode }: Stats): string | undefin
   const own = process.getuid?.() ?? uid;
   if (uid !== own && uid !== 0) return `${path} belongs to another user of this machine.`;
   if ((mode & 0o022) === 0) return undefined;
-  return `Others on this machine may change ${path}, and so what is run. Close it: chmod go-w ${path}`;
+  return `Other users of this machine can change ${path}, and so the code that runs. Run: chmod go-w ${path}`;
 }
 
 /** Throws a sentence unless the file, its real path and the folder of that can be trusted. */

@@ -60,11 +60,11 @@ const appendEvent = (file: string): string =>
    export function handle(event, context) { appendFileSync(${JSON.stringify(file)}, event + " " + JSON.stringify(context) + "\\n"); }`;
 
 describe("hooks", () => {
-  it("are none where there is no folder for them", async () => {
+  it("are empty without a hooks folder", async () => {
     expect(await scene().tell(["agent:end", {}])).toEqual({ problems: [], logged: [] });
   });
 
-  it("are modules that say which events they are for", async () => {
+  it("are modules that export their events", async () => {
     const { put, tell, read, folder } = scene();
     put("a.mjs", `${appendEvent(join(folder, "a"))}\nexport const events = ["agent:end", "command:*"];`);
     put("b.ts", `${appendEvent(join(folder, "b"))}\nexport const events: string[] = ["session:start"];`);
@@ -80,7 +80,7 @@ describe("hooks", () => {
     expect(read("b")).toBe('session:start {"session":"s"}\n');
   });
 
-  it("are modules in a folder whose hook.yaml says the events", async () => {
+  it("are modules in a folder with the events in hook.yaml", async () => {
     const { put, tell, read, folder } = scene();
     put("notes/hook.yaml", "events: session:*\nmodule: handler.mjs\n");
     put("notes/handler.mjs", appendEvent(join(folder, "notes")));
@@ -88,7 +88,7 @@ describe("hooks", () => {
     expect(read("notes")).toBe('session:end {"reason":"new"}\n');
   });
 
-  it("are programs that get the event as JSON, started without a shell and without secrets", async () => {
+  it("are commands that get the event as JSON, without a shell and without secrets", async () => {
     const { put, tell, read, folder } = scene({ ...process.env, OPENAI_API_KEY: "sk-secret", LANG: "C" });
     put("notify/hook.yaml", 'events: [agent:end]\ncommand: ["./notify.sh", "$HOME; two words"]\n');
     put(
@@ -105,7 +105,7 @@ describe("hooks", () => {
     expect(rest.join("\n")).not.toContain("sk-secret");
   });
 
-  it("fail alone: the others are told, and the log says why", async () => {
+  it("fail alone: the others still run, and the log has the reason", async () => {
     const { put, tell, read, folder } = scene();
     put("a-throws.mjs", 'export const events = ["*"]; export function handle() { throw new Error("oh"); }');
     put("b-exits/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
@@ -117,13 +117,13 @@ describe("hooks", () => {
     const failed = logged.map(({ hook, error }) => [hook, (error as Error).message]);
     expect(failed.toSorted()).toEqual([
       ["a-throws", "oh"],
-      ["b-exits", "it ended with code 3: no such list"],
+      ["b-exits", "the command ended with code 3: no such list"],
       ["c-lacks", expect.stringContaining("ENOENT")],
     ]);
     expect(read("d")).toBe("agent:end {}\n");
   });
 
-  it("are ended when they take too long, with everything that they have started", async () => {
+  it("are killed with their child processes when they exceed the time limit", async () => {
     const { put, tell, folder } = scene();
     const pids = join(folder, "pids");
     put("slow/hook.yaml", "events: agent:end\ncommand: ./slow.sh\ntimeout_seconds: 0.3\n");
@@ -131,7 +131,7 @@ describe("hooks", () => {
     put("slow/slow.sh", `#!/bin/sh\n(trap '' TERM; sleep 600) &\necho $$ $! > "${pids}"\nwait\n`, 0o700);
     const { logged } = await tell(["agent:end", {}]);
     expect(logged).toMatchObject([
-      { hook: "slow", error: { message: "it took longer than 300 ms and was ended." } },
+      { hook: "slow", error: { message: "the command exceeded its time limit of 300 ms and was killed." } },
     ]);
     for (const pid of readFileSync(pids, "utf8").trim().split(" ")) {
       // Whoever was told to end takes a moment, and tells nobody: asking is the only way to know.
@@ -143,7 +143,7 @@ describe("hooks", () => {
     [
       "a module that others may change",
       ({ put }) => put("x.mjs", "", 0o622),
-      /^The hook x\.mjs is left out: Others on this machine may change .*x\.mjs.*: chmod go-w /,
+      /^The hook x\.mjs is skipped: Other users of this machine can change .*x\.mjs.*: chmod go-w /,
     ],
     [
       "a program that others may change",
@@ -151,7 +151,7 @@ describe("hooks", () => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o770);
       },
-      /Others on this machine may change .*run\.sh/,
+      /Other users of this machine can change .*run\.sh/,
     ],
     [
       "a folder in which others may put something",
@@ -160,7 +160,7 @@ describe("hooks", () => {
         put("x/a.mjs", "export function handle() {}");
         chmodSync(dirname(file), 0o777);
       },
-      /Others on this machine may change .*hooks\/x,/,
+      /Other users of this machine can change .*hooks\/x,/,
     ],
     [
       "a link to what others may change",
@@ -173,7 +173,7 @@ describe("hooks", () => {
         mkdirSync(join(folder, "hooks"), { mode: 0o700 });
         symlinkSync(target, join(folder, "hooks", "x.mjs"));
       },
-      /Others on this machine may change/,
+      /Other users of this machine can change/,
     ],
     [
       "a program that is none",
@@ -181,22 +181,22 @@ describe("hooks", () => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o600);
       },
-      /is not a program: chmod \+x /,
+      /is not executable\. Run: chmod \+x /,
     ],
-    ["a folder without hook.yaml", ({ put }) => put("x/other", ""), /There is no .*hook\.yaml\./],
-    ["a file of another kind", ({ put }) => put("x.sh", "#!/bin/sh\n", 0o700), /The hook x\.sh is left out/],
+    ["a folder without hook.yaml", ({ put }) => put("x/other", ""), /hook\.yaml does not exist\./],
+    ["a file of another kind", ({ put }) => put("x.sh", "#!/bin/sh\n", 0o700), /The hook x\.sh is skipped/],
     [
       "a module without handle",
       ({ put }) => put("x.mjs", "export const events = ['*'];"),
       /exports no function handle/,
     ],
-    ["a module without events", ({ put }) => put("x.mjs", "export function handle() {}"), /which events/],
+    ["a module without events", ({ put }) => put("x.mjs", "export function handle() {}"), /names no events/],
     [
       "a module that cannot be read",
       ({ put }) => put("x.mjs", "export const ("),
-      /The hook x\.mjs is left out: .+/,
+      /The hook x\.mjs is skipped: .+/,
     ],
-    ["a hook.yaml without events", ({ put }) => put("x/hook.yaml", "command: true\n"), /which events/],
+    ["a hook.yaml without events", ({ put }) => put("x/hook.yaml", "command: true\n"), /names no events/],
     [
       "a hook.yaml with neither",
       ({ put }) => put("x/hook.yaml", "events: '*'\n"),
@@ -205,16 +205,16 @@ describe("hooks", () => {
     [
       "a field that is not there",
       ({ put }) => put("x/hook.yaml", "events: '*'\nrun: a\n"),
-      /a field run; there are/,
+      /an unknown field run; valid fields/,
     ],
     [
       "a wrong time",
       ({ put }) => put("x/hook.yaml", "events: '*'\ncommand: a\ntimeout_seconds: 0\n"),
       /timeout_seconds must/,
     ],
-    ["broken YAML", ({ put }) => put("x/hook.yaml", "events: [\n"), /The hook x is left out: .+/],
+    ["broken YAML", ({ put }) => put("x/hook.yaml", "events: [\n"), /The hook x is skipped: .+/],
   ];
-  it.each(broken)("leave out %s, with a sentence", async (_, put, said) => {
+  it.each(broken)("skip %s and report it", async (_, put, said) => {
     const made = scene();
     put(made);
     const { problems, logged } = await made.tell(["agent:end", {}]);
@@ -222,11 +222,11 @@ describe("hooks", () => {
     expect(logged).toEqual([]);
   });
 
-  it("tell of an event that never comes", async () => {
+  it("report an event that does not exist", async () => {
     const { put, tell } = scene();
     put("x.mjs", 'export const events = ["agent:finished", "agent:end"]; export function handle() {}');
     expect((await tell()).problems).toEqual([
-      expect.stringContaining("waits for agent:finished, which never comes"),
+      expect.stringContaining("listens to agent:finished, which does not exist"),
     ]);
   });
 });

@@ -9,9 +9,9 @@ import { loadModuleHook } from "./module-hook.ts";
 
 export interface LoadedHooks {
   readonly hooks: readonly Hook[];
-  /** A sentence for each that is left out, or that waits for what never comes. */
+  /** One sentence for each hook that is skipped, or that names an unknown event. */
   readonly problems: readonly string[];
-  /** Lets what runs come to its end for a while. */
+  /** Gives running hooks some time to finish. */
   close(): Promise<void>;
 }
 
@@ -24,10 +24,7 @@ export function getHooksFolder({ folder }: Pick<Home, "folder">): string {
   return join(folder, "hooks");
 }
 
-/**
- * The hooks of a home: `hooks/NAME.mjs`, which says what it is for, or `hooks/NAME/hook.yaml`, which names a module or a
- * program. One that cannot be used is left out; the others are none the worse for it.
- */
+/** Loads the hooks of a home: `hooks/NAME.mjs` or `hooks/NAME/hook.yaml`. It skips a broken hook and loads the others. */
 export async function loadHooks(
   home: Pick<Home, "folder">,
   environment: NodeJS.ProcessEnv,
@@ -43,7 +40,7 @@ export async function loadHooks(
       if ("close" in hook) commands.push(hook as CommandHook);
       problems.push(...findUnknownEvents(hook));
     } catch (error) {
-      problems.push(`The hook ${entry.name} is left out: ${toSentence(error)}`);
+      problems.push(`The hook ${entry.name} is skipped: ${toSentence(error)}`);
     }
   }
   return {
@@ -83,7 +80,7 @@ async function loadHook(folder: string, { name }: Dirent, environment: NodeJS.Pr
     return loadModuleHook(name, action.module, events);
   }
   const [program = ""] = action.command;
-  // One that is found by its name alone is as good as everything else in the path.
+  // A command without a path comes from PATH, which is trusted.
   if (program.includes("/")) assertExecutable(program);
   return commandHook({ name, events, ...action, folder: path, environment });
 }
@@ -93,7 +90,7 @@ function assertExecutable(path: string): void {
   try {
     accessSync(path, constants.X_OK);
   } catch {
-    throw new Error(`${path} is not a program: chmod +x ${path}`);
+    throw new Error(`${path} is not executable. Run: chmod +x ${path}`);
   }
 }
 
@@ -101,7 +98,8 @@ function findUnknownEvents({ name, events }: Hook): readonly string[] {
   return events
     .filter((event) => !EVENTS.test(event))
     .map(
-      (event) => `The hook ${name} waits for ${event}, which never comes; docs/hooks.md lists the events.`,
+      (event) =>
+        `The hook ${name} listens to ${event}, which does not exist; docs/hooks.md lists the events.`,
     );
 }
 

@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import { toPrintable } from "../../core/printable.ts";
 
-/** A line of the log as people read it. */
+/** Formats a log line for people. */
 export function createLineFormatter(options: { readonly color: boolean }): (line: string) => string {
-  // Loaded where people look, which is not everywhere that a log is written.
+  // Loaded only where a person reads the log.
   const { prettyFactory } = createRequire(import.meta.url)("pino-pretty") as typeof import("pino-pretty");
   const pretty = prettyFactory({
     colorize: options.color,
@@ -15,7 +15,7 @@ export function createLineFormatter(options: { readonly color: boolean }): (line
   return (line) => pretty(escapeControls(line.trimEnd()));
 }
 
-/** What strangers have written may be in it, and must not steer the terminal. */
+/** A log line may contain text of strangers, which must not control the terminal. */
 function escapeControls(line: string): string {
   const control = /\\(?:u(00(?:[01][0-9a-f]|7f))|.)/gi;
   const spelled = (found: string, code: string | undefined): string =>

@@ -9,7 +9,7 @@ import { openRotatingFile } from "./rotating-file.ts";
 const KEPT = 3;
 
 describe("reading a rotating file", () => {
-  it("gives every line once and in order, however often the file rotates between two looks", () => {
+  it("returns every line once and in order, for any number of rotations between two reads", () => {
     fc.assert(
       fc.property(
         // How many lines are written between one look and the next: never more than are kept.
@@ -21,7 +21,7 @@ describe("reading a rotating file", () => {
             const failed = (error: Error): void => {
               throw error;
             };
-            const log = openRotatingFile({ file, mostBytes: 100, kept: KEPT, onFailure: failed });
+            const log = openRotatingFile({ file, maxBytes: 100, kept: KEPT, onFailure: failed });
             const reader = createLineReader(file, KEPT);
             let written = 0;
             const read: string[] = [];

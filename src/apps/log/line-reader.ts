@@ -2,11 +2,11 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { listRotatedFiles } from "./rotating-file.ts";
 
 export interface LineReader {
-  /** The whole lines that have come since the last call; the first time, all that there are. */
+  /** The complete lines since the last call; at the first call, all lines. */
   read(): readonly string[];
 }
 
-/** Reads a rotating file, the oldest first. Nothing is kept open, and files are known by more than their names: they move. */
+/** Reads a rotating log, oldest first. It keeps no file open and identifies files by inode, because rotation renames them. */
 export function createLineReader(file: string, kept: number): LineReader {
   let last: { readonly inode: number; readonly position: number } | undefined;
   return {
@@ -15,7 +15,7 @@ export function createLineReader(file: string, kept: number): LineReader {
         const inode = statSync(name, { throwIfNoEntry: false })?.ino;
         return inode === undefined ? [] : [{ name, inode }];
       });
-      // If ours is gone, all that is there is newer.
+      // If the last file is gone, all existing files are newer.
       const from = Math.max(
         0,
         found.findIndex(({ inode }) => inode === last?.inode),
@@ -23,7 +23,7 @@ export function createLineReader(file: string, kept: number): LineReader {
       const lines: string[] = [];
       for (const { name, inode } of found.slice(from)) {
         const read = readLinesFrom(name, inode, last?.inode === inode ? last.position : 0);
-        if (read === undefined) break; // they have moved in between: the next time they are looked for anew
+        if (read === undefined) break; // the files were rotated in between; the next call searches again
         last = { inode, position: read.position };
         lines.push(...read.lines);
       }

@@ -29,7 +29,7 @@ function opened(options: Partial<OpenLogOptions> = {}) {
 }
 
 describe("the log", () => {
-  it("writes a JSON object a line, with the fields, the words, the instant and the level", () => {
+  it("writes one JSON object per line, with fields, message, time and level", () => {
     const { log, lines, shown, file } = opened();
     log.info({ turn: 7, session: "s" }, "a turn begins");
     expect(lines()).toEqual([
@@ -45,13 +45,13 @@ describe("the log", () => {
     expect(shown()).toBe(file());
   });
 
-  it("is short for people: time, level, words, fields", () => {
+  it("is short for people: time, level, message, fields", () => {
     const { log, shown } = opened({ pretty: { color: false } });
     log.warn({ turn: 7 }, "not delivered yet");
     expect(shown()).toMatch(/^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] WARN: not delivered yet \{"turn":7\}\n$/);
   });
 
-  it("leaves out what is below its level, which may change while it runs", () => {
+  it("omits lines below its level, which can change at run time", () => {
     const { log, lines } = opened();
     log.debug({}, "one");
     log.level("debug");
@@ -114,7 +114,7 @@ describe("the log", () => {
     expect(file()).not.toContain("slash");
   });
 
-  it("goes on masking a secret that is none any more", () => {
+  it("still masks a secret that was replaced", () => {
     const { log, file } = opened();
     log.addSecrets(["first-secret"]);
     log.addSecrets(["second-secret"]);
@@ -122,7 +122,7 @@ describe("the log", () => {
     expect(file()).not.toMatch(/first-secret|second-secret/);
   });
 
-  it("shows what strangers wrote without letting it steer the terminal", () => {
+  it("shows text of strangers without control characters", () => {
     const { log, shown } = opened({ pretty: { color: false } });
     log.info({ user: "\u001b[2J\u009b31m \\u001b" }, "\u001b]0;title\u0007 hello");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is none is what is promised
@@ -130,7 +130,7 @@ describe("the log", () => {
     expect(shown()).toContain("hello");
   });
 
-  it("knows the secrets of the environment by their names, and leaves short placeholders", () => {
+  it("finds the secrets of the environment by their names, and ignores short placeholders", () => {
     const environment = {
       OPENAI_API_KEY: "sk-1234567890",
       MY_PASSWORD: "correct horse",

@@ -8,20 +8,20 @@ import { createLineFormatter } from "./line-formatter.ts";
 import { openRotatingFile } from "./rotating-file.ts";
 import { createLogMask, type LogMask } from "./secrets.ts";
 
-const MOST_BYTES = 5_000_000;
+const MAX_BYTES = 5_000_000;
 export const LOGS_KEPT = 3;
 
 export interface OpenLogOptions {
   readonly home: Pick<Home, "folder">;
-  /** Whose log it is. Default: the gateway's. */
+  /** The name of the log. Default: gateway. */
   readonly name?: LogName;
   readonly level: LogLevel;
-  /** Where lines go besides the file: to people as they read them, to programs as JSON. */
+  /** A second target for the lines: formatted for people, JSON for programs. */
   readonly show?: { write(text: string): unknown };
-  /** Whether people look there, and whether they see colours. */
+  /** Formats the lines for people, with or without colours. */
   readonly pretty?: { readonly color: boolean };
   /** For tests. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 export interface OpenLog extends Log, Pick<LogMask, "addSecrets"> {
@@ -35,23 +35,20 @@ export function getLogFile({ folder }: Pick<Home, "folder">, name: LogName = "ga
   return join(folder, "logs", `${name}.log`);
 }
 
-/**
- * The log of a program that runs for long: one JSON object a line in the home's file, and the same shown. Whatever is
- * logged, known secrets are taken out of the whole line, so that no field, message or error can carry one.
- */
+/** Opens the log of a long-running process: one JSON object per line. Every line is masked, so that no field shows a secret. */
 export function openLog(options: OpenLogOptions): OpenLog {
   const { show } = options;
   const secrets = createLogMask();
   const shown = options.pretty === undefined ? (line: string) => line : createLineFormatter(options.pretty);
   const file = openRotatingFile({
     file: getLogFile(options.home, options.name),
-    mostBytes: options.mostBytes ?? MOST_BYTES,
+    maxBytes: options.maxBytes ?? MAX_BYTES,
     kept: LOGS_KEPT,
-    onFailure: ({ message }) => show?.write(`The log cannot be written: ${message}\n`),
+    onFailure: ({ message }) => show?.write(`Cannot write the log: ${message}\n`),
   });
   let level = options.level;
   let made: Logger | undefined;
-  /** Loaded with the first line: an editor waits for its agent to start, which has nothing to log by then. */
+  /** Loaded with the first line, to keep the start of an editor's agent fast. */
   function logger(): Logger {
     if (made !== undefined) return made;
     const { pino, stdSerializers } = createRequire(import.meta.url)("pino") as typeof import("pino");

@@ -13,11 +13,11 @@ function place(): string {
   return join(folder.path, "logs", "some.log");
 }
 
-function opened(file: string, mostBytes: number): RotatingFile {
+function opened(file: string, maxBytes: number): RotatingFile {
   const failed = (error: Error): void => {
     throw error;
   };
-  return openRotatingFile({ file, mostBytes, kept: KEPT, onFailure: failed });
+  return openRotatingFile({ file, maxBytes, kept: KEPT, onFailure: failed });
 }
 
 function texts(file: string): readonly string[] {
@@ -25,21 +25,21 @@ function texts(file: string): readonly string[] {
 }
 
 describe("a rotating file", () => {
-  it("loses nothing at rotation, keeps the newest, and no file outgrows its limit", () => {
+  it("loses nothing at a rotation, keeps the newest files, and respects the size limit", () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ text: fc.string({ maxLength: 40 }), reopen: fc.boolean() }), { maxLength: 60 }),
         fc.integer({ min: 50, max: 400 }),
-        (writes, mostBytes) => {
+        (writes, maxBytes) => {
           const folder = temporaryFolder();
           try {
             const file = join(folder.path, "a.log");
-            let log = opened(file, mostBytes);
+            let log = opened(file, maxBytes);
             const lines = writes.map(({ text }, index) => `${index} ${JSON.stringify(text)}\n`);
             for (const [index, { reopen }] of writes.entries()) {
               if (reopen) {
                 log.close();
-                log = opened(file, mostBytes);
+                log = opened(file, maxBytes);
               }
               log.write(lines[index] ?? "");
             }
@@ -52,11 +52,11 @@ describe("a rotating file", () => {
             if (dropped > 0) expect(files.every((text) => text !== "")).toBe(true);
             const longest = Math.max(0, ...lines.map((line) => Buffer.byteLength(line)));
             for (const text of files)
-              expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.max(mostBytes, longest));
+              expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.max(maxBytes, longest));
             if (dropped > 0) {
               // A file is put aside only when the next line did not fit any more.
               for (const text of files.slice(0, -1))
-                expect(Buffer.byteLength(text) + longest).toBeGreaterThan(mostBytes);
+                expect(Buffer.byteLength(text) + longest).toBeGreaterThan(maxBytes);
             }
           } finally {
             folder.remove();
@@ -67,7 +67,7 @@ describe("a rotating file", () => {
     );
   });
 
-  it("is its owner's alone, also where others could read it before", () => {
+  it("is private, even if others could read it before", () => {
     const file = place();
     opened(file, 100).close();
     const log = opened(file, 100);
@@ -82,7 +82,7 @@ describe("a rotating file", () => {
     expect(readFileSync(file, "utf8")).toBe("one\ntwo\n");
   });
 
-  it("goes on in a new file when somebody has moved the old one away", () => {
+  it("continues in a new file when the old one was moved", () => {
     const file = place();
     const log = opened(file, 1000);
     log.write("one\n");
@@ -92,11 +92,11 @@ describe("a rotating file", () => {
     expect([readFileSync(`${file}.mine`, "utf8"), readFileSync(file, "utf8")]).toEqual(["one\n", "two\n"]);
   });
 
-  it("never throws where nothing can be written, and tells it once", () => {
+  it("never throws when writing fails, and reports it once", () => {
     const told: string[] = [];
     const log = openRotatingFile({
       file: join("/dev/null", "no", "folder.log"),
-      mostBytes: 100,
+      maxBytes: 100,
       kept: KEPT,
       onFailure: ({ message }) => told.push(message),
     });

@@ -12,37 +12,37 @@ import {
 import { dirname } from "node:path";
 
 export interface RotatingFile {
-  /** Writes whole lines. They are the system's when this returns, whatever becomes of the process. */
+  /** Writes whole lines synchronously, so that a crash of the process loses none. */
   write(lines: string): void;
   close(): void;
 }
 
 export interface RotatingFileOptions {
   readonly file: string;
-  /** A file that would become larger is put aside first. */
-  readonly mostBytes: number;
-  /** How many of those that were put aside are kept: `.1` is the newest. */
+  /** The size at which the file rotates. */
+  readonly maxBytes: number;
+  /** The number of rotated files: `.1` is the newest. */
   readonly kept: number;
-  /** Told once when nothing can be written, and once more when that comes again. Writing never throws. */
+  /** Called when writing starts to fail. Writing itself never throws. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** A log that does not grow for ever. It is its owner's alone. */
-export function openRotatingFile({ file, mostBytes, kept, onFailure }: RotatingFileOptions): RotatingFile {
+/** A private log file with a size limit. */
+export function openRotatingFile({ file, maxBytes, kept, onFailure }: RotatingFileOptions): RotatingFile {
   let handle: number | undefined;
   let hasFailed = false;
-  /** A disk that was full has taken a part of a line. */
+  /** A full disk cut the last line. */
   let isTorn = false;
 
   function open(): number {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
     const opened = openSync(file, flags, 0o600);
-    fchmodSync(opened, 0o600); // it may have been there, for everybody to read
+    fchmodSync(opened, 0o600); // an existing file may have been readable by others
     return opened;
   }
 
-  /** The file that is there under its name: somebody may have moved or removed it. */
+  /** Reopens the file if it was moved or removed. */
   function current(): number {
     if (handle !== undefined && statSync(file, { throwIfNoEntry: false })?.ino !== fstatSync(handle).ino)
       close();
@@ -64,7 +64,7 @@ export function openRotatingFile({ file, mostBytes, kept, onFailure }: RotatingF
 
   function append(bytes: Buffer): void {
     const size = fstatSync(current()).size;
-    if (size > 0 && size + bytes.length > mostBytes) rotate();
+    if (size > 0 && size + bytes.length > maxBytes) rotate();
     for (let at = 0; at < bytes.length; ) {
       at += writeSync(current(), bytes, at);
       isTorn = at < bytes.length;
@@ -93,7 +93,7 @@ function moveIfPresent(from: string, to: string): void {
   }
 }
 
-/** The file and those put aside, the oldest first. */
+/** The file and its rotated versions, oldest first. */
 export function listRotatedFiles(file: string, kept: number): readonly string[] {
   return [...Array.from({ length: kept }, (_, index) => `${file}.${kept - index}`), file];
 }

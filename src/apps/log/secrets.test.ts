@@ -7,7 +7,7 @@ const config = {
   model: { apiKey: "sk-model", baseUrl: "https://me:pass-word@host/v1" },
 } as Config;
 
-it("knows the secrets of the configuration, and those that the environment calls so", () => {
+it("collects the secrets of the configuration and of the environment", () => {
   const environment = { OPENAI_API_KEY: "sk-other", DB_PASSWORD: "hunter22", LANG: "C" };
   expect(collectSecrets(environment, config).toSorted()).toEqual(
     ["42:AAE-bot", "sk-model", "pass-word", "sk-other", "hunter22"].toSorted(),

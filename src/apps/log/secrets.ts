@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 
 const SECRET_NAME = /token|secret|passw|credential|api_?key|(?:^|_)key$/i;
 
-/** Every value that must not be written anywhere: what configuration holds, and what the environment calls so. */
+/** Collects all secrets of the configuration and the environment. */
 export function collectSecrets(environment: NodeJS.ProcessEnv, config?: Config): readonly string[] {
   const named = Object.entries(environment).flatMap(([name, value]) =>
     value !== undefined && SECRET_NAME.test(name) ? [value] : [],
@@ -18,10 +18,10 @@ function readPassword(address: string | undefined): string | undefined {
   return address !== undefined && URL.canParse(address) ? new URL(address).password || undefined : undefined;
 }
 
-/** Takes secrets out of texts. It only ever learns: a key that was changed is a secret still. */
+/** Masks secrets in texts. Secrets are never removed: a replaced key stays secret. */
 export interface LogMask {
   addSecrets(secrets: readonly string[]): void;
-  /** Also where the text is JSON or an address, in which a secret may be written differently. */
+  /** Masks the JSON-escaped and URL-encoded forms too. */
   mask(text: string): string;
 }
 

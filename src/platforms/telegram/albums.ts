@@ -1,25 +1,25 @@
 import type { Update } from "grammy/types";
 import { getUpdateMessage } from "./parse.ts";
 
-/** What is handed over together: an update, or all those of an album. */
+/** Updates that are dispatched together: a single update, or all updates of an album. */
 export interface UpdateBatch {
   readonly chat: number;
-  /** In the order of their messages. */
+  /** Ordered by message id. */
   readonly updates: readonly Update[];
 }
 
-/** Telegram brings each picture of an album as an update of its own, and does not say how many there are. */
+/** Collects albums: Telegram sends each picture as a separate update, without their number. */
 export interface Albums {
-  /** Takes an update, and gives what is whole now. Whatever else comes from the chat ends its album. */
+  /** Adds an update and returns the batches that are complete now. Another update of the chat completes its album. */
   add(update: Update): readonly UpdateBatch[];
-  /** To be called after each round of asking: what has not grown for some rounds is whole. */
+  /** Called after each poll. An album that did not grow for `quietRounds` rounds is complete. */
   endRound(): readonly UpdateBatch[];
-  /** Whether something waits for more. */
+  /** Whether an album is incomplete. */
   isOpen(): boolean;
 }
 
-/** As many as an album can have. */
-const MOST_PARTS = 10;
+/** Telegram's limit for an album. */
+const MAX_ALBUM_PARTS = 10;
 
 interface OpenAlbum {
   readonly group: string;
@@ -50,7 +50,7 @@ export function openAlbums(quietRounds: number): Albums {
       }
       album.updates.push(update);
       album.quietRounds = -1;
-      return album.updates.length === MOST_PARTS ? close(chat) : [];
+      return album.updates.length === MAX_ALBUM_PARTS ? close(chat) : [];
     },
     endRound() {
       return [...open].flatMap(([chat, album]) => {
@@ -66,7 +66,7 @@ function getMessageId(update: Update): number {
   return getUpdateMessage(update)?.message_id ?? 0;
 }
 
-/** Whatever belongs to no chat is a chat of its own. An update may be of any shape: it must not end everything. */
+/** Updates without a chat share the id 0. An update of unknown form must not stop the polling. */
 function getUpdateChat(update: Update): number {
   const message: { readonly chat?: { readonly id: number } } | undefined =
     getUpdateMessage(update) ?? update.callback_query?.message;

@@ -3,7 +3,7 @@ import { loadGrammy } from "./load-grammy.ts";
 import type { TelegramConnection } from "./options.ts";
 import { fetchBotApi, isNeverSent, NoApiAnswer, readNetworkErrorCode } from "./transport.ts";
 
-/** Why a call brought no result. "They said no" and "we could not ask" are different things: so is what to do. */
+/** Why a call failed. An error answer and a failed connection need different reactions. */
 export type TelegramFailure =
   | {
       readonly kind: "answered";
@@ -12,9 +12,9 @@ export type TelegramFailure =
       readonly retryAfterMs?: number;
       readonly movedTo?: number;
     }
-  /** The request surely did nothing. */
+  /** The request certainly had no effect. */
   | { readonly kind: "unreachable"; readonly reason: string }
-  /** It may have been heard. */
+  /** The request may have had an effect. */
   | { readonly kind: "lost"; readonly reason: string };
 
 export type TelegramAnswer<T> =
@@ -26,22 +26,22 @@ type CallSignal = Parameters<RawApi["getMe"]>[0];
 
 export interface TelegramApi {
   readonly connection: TelegramConnection;
-  /** Calls once: never again by itself. Nothing that the network or Telegram does is an exception. */
+  /** Calls once, without a retry. A failure of the network or Telegram is a value, never an exception. */
   call<T>(
     request: (calls: TelegramMethods, signal: CallSignal) => Promise<T>,
     within: { readonly signal: AbortSignal; readonly ms: number },
   ): Promise<TelegramAnswer<T>>;
 }
 
-/** Longer than any call here may take; each has its own time. */
-const LONGEST_SECONDS = 900;
+/** grammY's own time limit, longer than the limit of each call. */
+const MAX_CALL_SECONDS = 900;
 
 export function telegramApi(connection: TelegramConnection): TelegramApi {
   const grammy = loadGrammy();
   const { token, apiRoot } = connection;
   const api: Api = new grammy.Api(token, {
     apiRoot,
-    timeoutSeconds: LONGEST_SECONDS,
+    timeoutSeconds: MAX_CALL_SECONDS,
     sensitiveLogs: false,
     fetch: fetchBotApi as unknown as NonNullable<ConstructorParameters<typeof Api>[1]>["fetch"] & {},
   });
@@ -49,7 +49,7 @@ export function telegramApi(connection: TelegramConnection): TelegramApi {
   return {
     connection,
     async call(request, { signal, ms }) {
-      if (signal.aborted) return failWith({ kind: "unreachable", reason: "stopped before it was asked" });
+      if (signal.aborted) return failWith({ kind: "unreachable", reason: "stopped before the request" });
       const timeout = AbortSignal.timeout(ms);
       try {
         const value = await request(api.raw, AbortSignal.any([signal, timeout]) as unknown as CallSignal);
@@ -90,7 +90,7 @@ function toAnsweredFailure(error: {
 function toNetworkFailure(error: unknown): TelegramFailure {
   if (error instanceof NoApiAnswer) {
     const reason = `HTTP status ${error.status} from something that is not the Bot API`;
-    // A gateway that gave up waiting had passed the request on, and an answer that was cut off was one.
+    // A gateway that timed out had forwarded the request, and a truncated answer was an answer.
     const isHeard = error.status === 504 || error.status < 400;
     return isHeard ? { kind: "lost", reason } : { kind: "unreachable", reason };
   }
@@ -99,7 +99,7 @@ function toNetworkFailure(error: unknown): TelegramFailure {
   return { kind: "lost", reason: `the connection broke (${readNetworkErrorCode(error)})` };
 }
 
-/** What is said to people and logs of a failure. It never holds the token. */
+/** The failure for people and logs. Never contains the token. */
 export function formatTelegramFailure(failure: TelegramFailure): string {
   return failure.kind === "answered"
     ? `Telegram said: ${failure.description}`

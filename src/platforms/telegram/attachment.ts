@@ -1,17 +1,17 @@
 import type { Message } from "grammy/types";
 
-/** A file that came with a message and is still with Telegram. */
+/** A file of a message that is not downloaded yet. */
 export interface Attachment {
   readonly fileId: string;
   readonly type: "image" | "file";
-  /** What people call such a thing. */
+  /** The kind of file, for people. */
   readonly kind: string;
   readonly mimeType: string;
   readonly name?: string;
   readonly size?: number;
 }
 
-/** What models can look at. */
+/** Image types that models accept. */
 const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/webp", "image/gif"]);
 
 export function parseAttachment(message: Message): Attachment | undefined {
@@ -27,7 +27,7 @@ export function parseAttachment(message: Message): Attachment | undefined {
   if (note !== undefined) return buildAttachment("video message", note, "video/mp4", "video.mp4");
   if (video !== undefined)
     return buildAttachment("video", video, video.mime_type ?? "video/mp4", video.file_name);
-  // An animation comes as a document too.
+  // An animation also has the field `document`.
   const file = animation ?? document;
   if (file === undefined) return undefined;
   return buildAttachment(
@@ -57,7 +57,7 @@ function buildAttachment(
 
 const MAX_NAME = 128;
 
-/** A name and nothing else: no folders, no control characters, not so long that no disk takes it. */
+/** The file name without folders and control characters, cut to a length that every file system accepts. */
 export function cleanFileName(name: string): string | undefined {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
   const clean = last

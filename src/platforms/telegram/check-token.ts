@@ -19,8 +19,5 @@ export async function checkToken(
       "Telegram does not accept the token. Copy it again from @BotFather (/mybots, API Token).",
     );
   }
-  throw new PostriderError(
-    "platform_down",
-    `The token could not be checked. ${formatTelegramFailure(failure)}`,
-  );
+  throw new PostriderError("platform_down", `Checking the token failed. ${formatTelegramFailure(failure)}`);
 }

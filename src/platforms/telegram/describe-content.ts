@@ -1,7 +1,7 @@
 import type { Message, MessageOrigin } from "grammy/types";
 import { toDisplayText } from "../../core/source.ts";
 
-/** What a message holds besides text and files, in words. */
+/** Describes content of a message that is neither text nor a file. */
 export function describeContent(message: Message): string | undefined {
   const { sticker, venue, location, contact, poll, dice, story } = message;
   if (sticker !== undefined) return `[sticker${sticker.emoji === undefined ? "" : ` ${sticker.emoji}`}]`;
@@ -21,10 +21,10 @@ export function describeContent(message: Message): string | undefined {
   return story === undefined ? undefined : "[a story, which bots cannot see]";
 }
 
-/** At most so much of what was replied to: enough to know which message is meant. */
+/** The maximum length of a quote: enough to identify the message. */
 const MAX_QUOTED = 500;
 
-/** What the message replies to, as quoted lines. */
+/** The message that this one replies to, as quoted lines. */
 export function formatQuote(message: Message): string | undefined {
   const { reply_to_message: reply, quote } = message;
   if (reply?.forum_topic_created !== undefined) return undefined;
@@ -68,7 +68,7 @@ function describeMedia(message: Message): string | undefined {
   return kind === undefined ? undefined : `[${kind.replace("_", " ")}]`;
 }
 
-/** Names and titles stay within their brackets. */
+/** Keeps names and titles on one line, within their brackets. */
 function clean(text: string): string {
   return toDisplayText(text) ?? "?";
 }

@@ -22,15 +22,15 @@ export interface DispatchOptions {
   isOurLast(message: Message): boolean;
 }
 
-/** Gives an arrival to the receiver. Resolves with true when it is stored; with false when stopped, and nothing is given. */
+/** Passes a batch to the receiver. True when it is stored; false if polling stops, and nothing was passed. */
 export type UpdateDispatch = (cursor: PlatformCursor) => Promise<boolean>;
 
-/** Fetches what belongs to an arrival. Arrivals of a chat may be prepared at once; they are handed over in their order. */
-export type DispatchPreparer = (arrival: UpdateBatch, signal: AbortSignal) => Promise<UpdateDispatch>;
+/** Downloads the files of a batch. Batches of a chat may be prepared in parallel; they are dispatched in order. */
+export type DispatchPreparer = (batch: UpdateBatch, signal: AbortSignal) => Promise<UpdateDispatch>;
 
-/** Messages with files of one chat that are fetched and not stored yet, at most: each file may have 20 MB. */
-const MOST_FETCHED = 4;
-/** Albums whose captions may still be changed. */
+/** The maximum number of messages of a chat with downloaded files that are not stored yet. A file has up to 20 MB. */
+const MAX_FETCHED = 4;
+/** The number of albums whose captions can still be edited. */
 const ALBUMS_KEPT = 100;
 const ANSWER_PRESS_MS = 5000;
 
@@ -40,10 +40,10 @@ const STOPPED: UpdateDispatch = async () => false;
 export function createDispatchPreparer(options: DispatchOptions): DispatchPreparer {
   const { api, files, receiver, log } = options;
   const albums = new Map<string, readonly Update[]>();
-  const fetching = createKeyedSemaphore(MOST_FETCHED);
+  const fetching = createKeyedSemaphore(MAX_FETCHED);
 
-  /** An edit tells of one picture only: it is put into its album, or the others would be gone from the message. */
-  function whole(updates: readonly Update[]): readonly Update[] {
+  /** An edit contains only one picture of an album. It is merged into the known album, so that the others stay. */
+  function completeAlbum(updates: readonly Update[]): readonly Update[] {
     const [first] = updates;
     const message = first && getUpdateMessage(first);
     const group = message?.media_group_id;
@@ -51,10 +51,7 @@ export function createDispatchPreparer(options: DispatchOptions): DispatchPrepar
     const isEdit = (first.edited_message ?? first.edited_channel_post) !== undefined;
     const known = albums.get(group);
     if (isEdit && known === undefined) {
-      log?.info(
-        { chat: message.chat.id },
-        "an album was changed that is not known any more; it stays as it was",
-      );
+      log?.info({ chat: message.chat.id }, "ignored the edit of an album that is not remembered any more");
       return [];
     }
     const parts = isEdit
@@ -69,20 +66,20 @@ export function createDispatchPreparer(options: DispatchOptions): DispatchPrepar
     return parts;
   }
 
-  /** What cannot be understood must not hold up everything after it for ever. */
-  function understood(arrival: UpdateBatch): ParsedUpdate {
+  /** An update that cannot be parsed is skipped, so that it does not block all later ones. */
+  function parseBatch(batch: UpdateBatch): ParsedUpdate {
     try {
-      return parseUpdates(whole(arrival.updates), options);
+      return parseUpdates(completeAlbum(batch.updates), options);
     } catch (error) {
       log?.error(
-        { error, updates: arrival.updates.map((update) => update.update_id) },
-        "an update was not understood",
+        { error, updates: batch.updates.map((update) => update.update_id) },
+        "parsing a Telegram update failed; skipped it",
       );
       return { kind: "nothing" };
     }
   }
 
-  /** Somebody who may not speak gets an answer at most: their files stay where they are. */
+  /** Does not download files of a sender without access. */
   async function fetchAll(
     attachments: readonly Attachment[],
     source: Source,
@@ -96,38 +93,38 @@ export function createDispatchPreparer(options: DispatchOptions): DispatchPrepar
     return fetched;
   }
 
-  return async (arrival, signal) => {
-    const parsed = understood(arrival);
+  return async (batch, signal) => {
+    const parsed = parseBatch(batch);
     switch (parsed.kind) {
       case "nothing":
         return NOTHING_TO_STORE;
       case "moved":
-        log?.warn({ from: parsed.from, to: parsed.to }, "a group has become a supergroup and has a new id");
+        log?.warn({ from: parsed.from, to: parsed.to }, "a group became a supergroup and has a new id");
         return NOTHING_TO_STORE;
       case "pressed": {
         const { query, source, messageId, line } = parsed;
-        const words = line === undefined ? { text: "This button is too old. Please write it instead." } : {};
+        const notice = line === undefined ? { text: "This button is too old. Please write it instead." } : {};
         return async (cursor) => {
           if (signal.aborted) return false;
           if (line !== undefined) await receiver.receivePress({ source, messageId, line, cursor });
-          // Only ends the little clock on the button; too late is no harm.
+          // Only ends the loading indicator of the button, so a failure does no harm.
           await api.call(
-            (calls, within) => calls.answerCallbackQuery({ callback_query_id: query, ...words }, within),
+            (calls, within) => calls.answerCallbackQuery({ callback_query_id: query, ...notice }, within),
             { signal, ms: ANSWER_PRESS_MS },
           );
           return true;
         };
       }
       default: {
-        const { source, messageId, at, saidAt, attachments } = parsed;
-        const release = attachments.length === 0 ? () => {} : await fetching.acquire(String(arrival.chat));
+        const { source, messageId, at, sentAt, attachments } = parsed;
+        const release = attachments.length === 0 ? () => {} : await fetching.acquire(String(batch.chat));
         const fetched = await fetchAll(attachments, source, signal).catch((error: unknown) => {
           release();
           throw error;
         });
         if (signal.aborted) {
           release();
-          return STOPPED; // a download was cut off by us: it comes again
+          return STOPPED; // the download was aborted; Telegram delivers the update again
         }
         const parts: Part[] = [...parsed.texts.map(textPart), ...fetched.map(({ part }) => part)];
         const blobs = fetched.flatMap(({ blob }) => blob ?? []);
@@ -146,7 +143,7 @@ export function createDispatchPreparer(options: DispatchOptions): DispatchPrepar
         return async (cursor) => {
           try {
             if (signal.aborted) return false;
-            if (parsed.kind === "edited") await receiver.receiveEdit({ ...inbound, cursor, sentAt: saidAt });
+            if (parsed.kind === "edited") await receiver.receiveEdit({ ...inbound, cursor, sentAt });
             else await receiver.receiveMessage({ ...inbound, cursor });
             return true;
           } finally {

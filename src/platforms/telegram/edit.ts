@@ -6,7 +6,7 @@ import { parseTelegramId, toCaptionFields, toTelegramChatId, toTextFields } from
 
 const EDIT_MS = 30_000;
 
-/** Replaces a message's text, or its caption if it is one with files; files themselves stay. */
+/** Replaces the text of a message, or the caption of a message with files. The files stay. */
 export async function editTelegramMessage(
   api: TelegramApi,
   out: Outbound,
@@ -18,14 +18,14 @@ export async function editTelegramMessage(
   const texts = out.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const text = texts.filter((one) => one.trim() !== "").join("\n\n");
   const isText = out.parts.every(({ type }) => type === "text" || type === "resource");
-  if (isText && text === "") return { state: "refused", reason: "There is nothing in it to send." };
+  if (isText && text === "") return { state: "refused", reason: "The message is empty." };
   const where = {
     chat_id: toTelegramChatId(out.target.chatId),
     message_id: id,
     reply_markup: { inline_keyboard: buildKeyboard(out.buttons ?? []) },
   };
 
-  const once = (asHtml: boolean): Promise<TelegramAnswer<unknown>> =>
+  const editOnce = (asHtml: boolean): Promise<TelegramAnswer<unknown>> =>
     api.call(
       (calls, within): Promise<unknown> =>
         isText
@@ -37,8 +37,8 @@ export async function editTelegramMessage(
       { signal, ms: EDIT_MS },
     );
 
-  let answer = await once(true);
-  if (!answer.ok && findRejectedFeature(answer.failure) === "markup") answer = await once(false);
+  let answer = await editOnce(true);
+  if (!answer.ok && findRejectedFeature(answer.failure) === "markup") answer = await editOnce(false);
   if (answer.ok || isUnchanged(answer.failure)) return { state: "sent", messageId };
   return isGone(answer.failure) ? { state: "gone" } : toSendOutcome(answer.failure);
 }

@@ -4,9 +4,9 @@ import type { Blob } from "../../core/turn.ts";
 import type { Log } from "../../ports/log.ts";
 import { formatTelegramFailure, type TelegramApi } from "./api.ts";
 import type { Attachment } from "./attachment.ts";
-import { computeBackOffMs, type Timing } from "./timing.ts";
+import { computeRetryDelay, type Timing } from "./timing.ts";
 
-/** As much as Telegram lets bots download. */
+/** Telegram's download limit for bots. */
 export const MAX_DOWNLOAD: number = 20 * 1024 * 1024;
 const ATTEMPTS = 3;
 const ASK_MS = 20_000;
@@ -18,7 +18,7 @@ export interface FetchedFile {
 }
 
 export interface TelegramFiles {
-  /** The file as a part. What cannot be had becomes words: a message is never lost for its file. */
+  /** Downloads the file as a part. If that fails, the part is a text about it, so that the message is not lost. */
   fetch(attachment: Attachment, signal: AbortSignal): Promise<FetchedFile>;
 }
 
@@ -27,46 +27,46 @@ type DownloadResult = { readonly bytes: Uint8Array } | { readonly problem: strin
 export function telegramFiles(api: TelegramApi, timing: Timing, log: Log | undefined): TelegramFiles {
   const { apiRoot, token } = api.connection;
 
-  async function once({ fileId }: Attachment, signal: AbortSignal): Promise<DownloadResult> {
-    const asked = await api.call((calls, within) => calls.getFile({ file_id: fileId }, within), {
+  async function fetchOnce({ fileId }: Attachment, signal: AbortSignal): Promise<DownloadResult> {
+    const answer = await api.call((calls, within) => calls.getFile({ file_id: fileId }, within), {
       signal,
       ms: ASK_MS,
     });
-    if (!asked.ok) {
-      const { failure } = asked;
-      const forGood = failure.kind === "answered" && failure.code === 400;
-      return { problem: formatTelegramFailure(failure), ...(forGood && { isFinal: forGood }) };
+    if (!answer.ok) {
+      const { failure } = answer;
+      const isFinal = failure.kind === "answered" && failure.code === 400;
+      return { problem: formatTelegramFailure(failure), ...(isFinal && { isFinal }) };
     }
-    const { file_path: path } = asked.value;
-    if (path === undefined) return { problem: "Telegram does not say where it is" };
+    const { file_path: path } = answer.value;
+    if (path === undefined) return { problem: "Telegram returned no path for it" };
     try {
       return await download(
         `${apiRoot}/file/bot${token}/${path.split("/").map(encodeURIComponent).join("/")}`,
         signal,
       );
     } catch {
-      return { problem: "the download broke off" }; // the error itself may hold the address, and that the token
+      return { problem: "the download failed" }; // the error may contain the URL, and the URL the token
     }
   }
 
   return {
     async fetch(attachment, signal) {
       const { size = 0, type, mimeType, name } = attachment;
-      let got: DownloadResult = { problem: "" };
-      if (size > MAX_DOWNLOAD) got = { problem: formatTooLarge(size) };
+      let result: DownloadResult = { problem: "" };
+      if (size > MAX_DOWNLOAD) result = { problem: formatTooLarge(size) };
       else {
         for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt += 1) {
-          got = await once(attachment, signal);
-          if ("bytes" in got || got.isFinal || attempt === ATTEMPTS) break;
-          await timing.wait(computeBackOffMs(attempt, timing.random()), signal);
+          result = await fetchOnce(attachment, signal);
+          if ("bytes" in result || result.isFinal || attempt === ATTEMPTS) break;
+          await timing.wait(computeRetryDelay(attempt, timing), signal);
         }
       }
-      if ("problem" in got) {
-        log?.warn({ kind: attachment.kind, problem: got.problem }, "a file could not be taken");
-        const called = name === undefined ? attachment.kind : `${attachment.kind} ${name}`;
-        return { part: textPart(`[${called}: could not be received; ${got.problem}]`) };
+      if ("problem" in result) {
+        log?.warn({ kind: attachment.kind, problem: result.problem }, "the download of an attachment failed");
+        const label = name === undefined ? attachment.kind : `${attachment.kind} ${name}`;
+        return { part: textPart(`[${label}: could not be received; ${result.problem}]`) };
       }
-      const { bytes } = got;
+      const { bytes } = result;
       const hash = createHash("sha256").update(bytes).digest("hex");
       return {
         part: { type, blob: hash, mimeType, size: bytes.byteLength, ...(name !== undefined && { name }) },
@@ -83,7 +83,7 @@ async function download(url: string, signal: AbortSignal): Promise<DownloadResul
   });
   if (!response.ok || response.body === null) {
     await response.body?.cancel();
-    return { problem: `the download was answered with HTTP status ${response.status}` };
+    return { problem: `the download returned HTTP status ${response.status}` };
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -96,5 +96,5 @@ async function download(url: string, signal: AbortSignal): Promise<DownloadResul
 }
 
 function formatTooLarge(size: number): string {
-  return `it has ${Math.ceil(size / 1024 / 1024)} MB, and Telegram lets bots download 20 MB`;
+  return `it has ${Math.ceil(size / 1024 / 1024)} MB, and the limit of Telegram for bots is 20 MB`;
 }

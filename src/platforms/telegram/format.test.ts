@@ -30,7 +30,7 @@ describe("what models write", () => {
     ["```ts\nif (a < b) {}\n```", '<pre><code class="language-ts">if (a &lt; b) {}</code></pre>'],
     ["```\n**raw**\n```\nafter", "<pre>**raw**</pre>\nafter"],
     ["| a | b |\n|---|---|\n| 1 | 2 |", "<pre>| a | b |\n|---|---|\n| 1 | 2 |</pre>"],
-  ])("%j is shown as people know it", (markdown, html) => {
+  ])("%j is formatted", (markdown, html) => {
     expect(toHtml(markdown).html).toBe(html);
   });
 
@@ -48,17 +48,17 @@ describe("what models write", () => {
     expect(toHtml(text).text).toBe(text);
   });
 
-  it("an escaped mark is a sign like any other", () => {
+  it("an escaped mark is plain text", () => {
     expect(toHtml("\\*no\\* 1\\. \\a")).toEqual({ html: "*no* 1. \\a", text: "*no* 1. \\a" });
   });
 
-  it("code that is still being written is code", () => {
+  it("an unclosed code block is code", () => {
     expect(toHtml("look:\n```py\nprint(1)").html).toBe(
       'look:\n<pre><code class="language-py">print(1)</code></pre>',
     );
   });
 
-  it("an address cannot leave its quotes", () => {
+  it("a URL cannot break out of its attribute", () => {
     expect(toHtml('[x](https://a.example/"onclick="y)').html).toBe(
       '<a href="https://a.example/&quot;onclick=&quot;y">x</a>',
     );
@@ -85,7 +85,7 @@ describe("any text", () => {
     fc.array(fc.oneof(marks, fc.string({ maxLength: 4 })), { maxLength: 60 }).map((parts) => parts.join("")),
   );
 
-  it("becomes HTML that Telegram takes, and reads as its text", () => {
+  it("becomes HTML that Telegram accepts, with the same visible text", () => {
     fc.assert(
       fc.property(written, (markdown) => {
         const { html, text } = toHtml(markdown);
@@ -95,7 +95,7 @@ describe("any text", () => {
     );
   });
 
-  it("is never longer than it was written", () => {
+  it("is never longer than the input", () => {
     fc.assert(
       fc.property(written, (markdown) => {
         expect(toHtml(markdown).text.length).toBeLessThanOrEqual(markdown.length);
@@ -104,7 +104,7 @@ describe("any text", () => {
     );
   });
 
-  it("without marks is shown letter by letter", () => {
+  it("without marks stays unchanged", () => {
     const plain = fc.string({
       unit: fc.constantFrom(..."abc äß 日本 123,;:'\"%$€/=?&<>^".split("")),
       maxLength: 100,
@@ -117,7 +117,7 @@ describe("any text", () => {
     );
   });
 
-  it("of the worst kind and the greatest length takes no time", () => {
+  it("of the worst kind and the maximum length is processed quickly", () => {
     const took = cpuMsOf(() => {
       for (const worst of ["*", "**a", "_a ", "[", "![a](", "`", "``a`", "> ", "*_~~[", "\\*", "<", "h"]) {
         toHtml(worst.repeat(Math.ceil(4096 / worst.length)));

@@ -1,15 +1,15 @@
 import { type InlineNode, parseInline } from "./inline.ts";
 import { countRepeats } from "./mark-index.ts";
 
-/** A text as Telegram takes it, and what people will read of it. */
+/** A text as HTML, and its visible characters. */
 export interface FormattedText {
   readonly html: string;
   readonly text: string;
 }
 
 /**
- * The Markdown that models write as Telegram's HTML. What Telegram cannot show stays as it was written. Always valid, and
- * never longer for the reader than what was given, so that a text within the limit stays within it.
+ * Converts Markdown to Telegram's HTML. Unsupported markup stays as text. The result is always valid, and its visible text is
+ * never longer than the input, so a text within the limit stays within it.
  */
 export function toHtml(markdown: string): FormattedText {
   const lines = markdown.toWellFormed().replaceAll("\r\n", "\n").split("\n");
@@ -25,7 +25,7 @@ export function escapeHtml(text: string): string {
 class HtmlOutput {
   html = "";
   text = "";
-  /** Tags that are open here: a bold word in a heading is bold already. */
+  /** The open tags, to avoid nesting the same tag: a bold word in a heading is already bold. */
   readonly #open: string[] = [];
 
   addText(text: string): void {
@@ -43,7 +43,7 @@ class HtmlOutput {
     this.html += `<${tag}${attributes}>`;
     write();
     this.#open.pop();
-    // Nothing to show is no reason for a tag.
+    // Omits a tag without content.
     this.html = this.text === text ? html : `${this.html}</${tag}>`;
   }
 }
@@ -52,7 +52,7 @@ const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/s;
 const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const BULLET = /^(\s*)[-*+][ \t]+(?:\[([ xX])\][ \t]+)?(\S.*)$/;
 const QUOTE = /^ {0,3}>[ \t]?/;
-/** Telegram has quotes of one level. */
+/** Telegram supports only one level of quotes. */
 const QUOTES = /^(?: {0,3}>[ \t]?)+/;
 
 function writeBlocks(lines: readonly string[], out: HtmlOutput, quoted: boolean): void {
@@ -93,13 +93,13 @@ function parseFence(line: string): Fence | undefined {
   return { indent, mark, language: /^[ \t]*(\S*)/.exec(rest)?.[1] ?? "" };
 }
 
-/** Closed by a line of the same marks, and at least as many. */
+/** A closing fence has the same marks, and at least as many. */
 function isClosingFence(line: string, mark: string): boolean {
   const marks = line.trim();
   return marks.length >= mark.length && countRepeats(marks, 0) === marks.length && marks[0] === mark[0];
 }
 
-/** A heading may end in marks, which say nothing. */
+/** Removes the optional marks at the end of a heading. */
 function stripClosingMarks(heading: string): string {
   const text = trimBlanks(heading);
   let end = text.length;
@@ -114,7 +114,7 @@ function trimBlanks(text: string): string {
   return text.slice(0, end);
 }
 
-/** The second line of a table: two columns or more of dashes. */
+/** The second line of a table: two or more columns of dashes. */
 function isTableRule(line: string): boolean {
   if (!/^[\s|:-]+$/.test(line)) return false;
   const cells = line.split("|").map((cell) => cell.trim());
@@ -123,7 +123,7 @@ function isTableRule(line: string): boolean {
   return cells.length >= 2 && cells.every((cell) => /^:?-+:?$/.test(cell));
 }
 
-/** A block that nothing closes is code to the end: the answer is still being written. */
+/** An unclosed block is code up to the end: the answer may be incomplete. */
 function writeFence(lines: readonly string[], at: number, fence: Fence, out: HtmlOutput): number {
   const { indent, mark, language } = fence;
   let end = at + 1;
@@ -149,7 +149,7 @@ function writeQuote(lines: readonly string[], at: number, out: HtmlOutput, quote
   return end;
 }
 
-/** Telegram has no tables; in letters of one width the columns can at least be followed. */
+/** Telegram has no tables, so they are shown in a monospace font. */
 function writeTable(lines: readonly string[], at: number, out: HtmlOutput): number {
   let end = at + 2;
   while (end < lines.length && (lines[end] ?? "").includes("|")) end += 1;
@@ -194,7 +194,7 @@ function writeInline(nodes: readonly InlineNode[], out: HtmlOutput): void {
   }
 }
 
-/** A link that a messenger cannot open, such as to a file beside the text, is shown as words. */
+/** A link that a messenger cannot open, such as a relative path, is shown as text. */
 function writeLink(url: string, inside: readonly InlineNode[], out: HtmlOutput): void {
   if (/^(?:https?:\/\/[^/\s]|tg:\/\/|mailto:|tel:)/i.test(url)) {
     out.wrapInTag("a", ` href="${escapeHtml(url).replaceAll('"', "&quot;")}"`, () =>

@@ -1,16 +1,16 @@
 import { countRepeats, indexMarks, type MarkIndex } from "./mark-index.ts";
 
-/** A run of text within a block. A tree, so that what is made of it is always balanced. */
+/** Inline markup of a block. A tree, so that the resulting tags are always balanced. */
 export type InlineNode =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "code"; readonly text: string }
   | { readonly type: "bold" | "italic" | "strike"; readonly inside: readonly InlineNode[] }
   | { readonly type: "link"; readonly url: string; readonly inside: readonly InlineNode[] };
 
-/** Deeper than anybody writes; beyond it the marks stay as they are. */
+/** Deeper marks stay as text. */
 const MAX_DEPTH = 12;
 
-/** Reads the marks that models write within a line or paragraph. What is no mark is text, as it stands. */
+/** Parses the inline marks of a line or paragraph. Everything else is text. */
 export function parseInline(source: string, depth = 0): readonly InlineNode[] {
   const found: InlineNode[] = [];
   const marks = indexMarks(source);
@@ -72,7 +72,7 @@ function parseEscape(source: string, at: number): InlineMatch | undefined {
 function parseCode(source: string, at: number, marks: MarkIndex): InlineMatch {
   const ticks = countRepeats(source, at);
   const close = marks.findClosingTicks(at + ticks, ticks);
-  // Nothing closes it: the whole run is text, or its own end would be taken for a beginning.
+  // Without a closing run, the whole run is text. Otherwise its end could open another one.
   if (close === undefined)
     return { node: { type: "text", text: source.slice(at, at + ticks) }, end: at + ticks };
   const inside = source.slice(at + ticks, close);
@@ -101,11 +101,11 @@ function parseAutolink(source: string, at: number): InlineMatch | undefined {
     : { node: { type: "text", text: found[1] }, end: at + found[0].length };
 }
 
-/** An address is text as it stands: underlines within it are no marks. The messenger makes a link of it by itself. */
+/** A URL is plain text: underscores in it are no marks. The messenger links it itself. */
 function parseBareUrl(source: string, at: number): InlineMatch | undefined {
   const found = /^https?:\/\/[^\s<>*`~[\]()|\\]+/.exec(source.slice(at, at + 2048));
   if (found === null) return undefined;
-  // A mark at its end belongs to what is around it.
+  // A mark at the end belongs to the surrounding text.
   let address = found[0];
   while (address.endsWith("_")) address = address.slice(0, -1);
   return { node: { type: "text", text: address }, end: at + address.length };
@@ -127,7 +127,7 @@ function parseEmphasis(source: string, at: number, depth: number, marks: MarkInd
       marks.unclosed.add(mark);
       continue;
     }
-    // More often a name in code than something to be stressed: __init__
+    // `__init__` is more likely a name in code than bold text.
     if (mark === "__" && /^\w+$/.test(source.slice(at + length, close))) return isText;
     const inside = parseInline(source.slice(at + length, close), depth + 1);
     const end = close + length;
@@ -156,7 +156,7 @@ function findClosingMark(source: string, from: number, mark: string, marks: Mark
     const closes =
       at > from && !isSpace(source[at - 1]) && !(char === "_" && isWordCharacter(source[at + run]));
     if (closes && run === mark.length) return at;
-    // Of three, whatever was opened last is closed first.
+    // Of three marks, the innermost one is closed first.
     if (closes && run === 3) return mark.length === 1 && doubles % 2 === 0 ? at : at + 3 - mark.length;
     if (run === 2) doubles += 1;
     at += run - 1;

@@ -1,6 +1,6 @@
 import type { Message, MessageEntity } from "grammy/types";
 
-/** Who we are, as Telegram told. */
+/** Our own bot, from `getMe`. */
 export interface BotUser {
   readonly id: number;
   readonly username: string;
@@ -9,19 +9,19 @@ export interface BotUser {
 /** Whether a message in a group is meant for us: it mentions us, replies to us or is a command. */
 export function isAddressed(message: Message, me: BotUser): boolean {
   const reply = message.reply_to_message;
-  // The first message of a topic stands behind all that is said in it.
+  // Every message in a topic is a reply to the topic's first message.
   if (reply?.from?.id === me.id && reply.forum_topic_created === undefined) return true;
   return getEntities(message).some(
     (entity) => isMention(message, entity, me) || findCommandTarget(message, entity, me) === "ours",
   );
 }
 
-/** A command with another bot's name. */
+/** Whether the message is a command with another bot's name. */
 export function isForOtherBot(message: Message, me: BotUser): boolean {
   return getEntities(message).some((entity) => findCommandTarget(message, entity, me) === "other");
 }
 
-/** What was said, without our own name where it only says for whom it is; hidden links can be read. */
+/** The text without a leading mention of us. Links behind a text become Markdown links. */
 export function readTelegramText(message: Message, me: BotUser): string {
   const text = message.text ?? message.caption ?? "";
   const changes = getEntities(message).flatMap((entity): [from: number, to: number, by: string][] => {
@@ -39,10 +39,10 @@ export function readTelegramText(message: Message, me: BotUser): string {
     }
     return [];
   });
-  // From the end, so that what is before stays in its place.
+  // From the end, so that earlier offsets stay valid.
   return changes
     .toSorted(([a], [b]) => b - a)
-    .reduce((said, [from, to, by]) => said.slice(0, from) + by + said.slice(to), text)
+    .reduce((result, [from, to, by]) => result.slice(0, from) + by + result.slice(to), text)
     .toWellFormed();
 }
 

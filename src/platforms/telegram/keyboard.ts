@@ -1,17 +1,17 @@
 import type { InlineKeyboardButton } from "grammy/types";
 import type { Buttons } from "../../core/delivery.ts";
 
-/** What a button may carry, in bytes. */
+/** The maximum callback data of a button, in bytes. */
 const MAX_DATA = 64;
-/** What a button may put into the clipboard, in characters. */
+/** The maximum text that a button can copy to the clipboard, in characters. */
 const MAX_COPY = 256;
 const LINE = "=";
 const LABEL = "#";
 
 /**
- * Buttons carry their line, so that they work after any restart. A choice that is too long for that is named by its
- * place, and its line is read from the button's own label. Any other long line is put into the clipboard when pressed: the
- * person sends it themselves. What is longer still has no button.
+ * Buttons contain their line, so that they work after a restart. If the line is too long and equals the label, the button
+ * contains its position and the line is read from the label. Other long lines are copied to the clipboard, for the person to
+ * send. Even longer lines get no button.
  */
 export function buildKeyboard(buttons: Buttons): InlineKeyboardButton[][] {
   return buttons
@@ -26,13 +26,13 @@ export function buildKeyboard(buttons: Buttons): InlineKeyboardButton[][] {
     .filter((row) => row.length > 0);
 }
 
-/** The line that a pressed button stands for. */
+/** The line of a pressed button. */
 export function readButtonLine(
   data: string,
   keyboard: readonly (readonly InlineKeyboardButton[])[] | undefined,
 ): string | undefined {
   if (data.startsWith(LINE)) return data.slice(LINE.length).toWellFormed();
   if (!data.startsWith(LABEL)) return undefined;
-  // Found by what it carries: a row that lost a button has other places.
+  // Found by its data, because positions change in a row that lost a button.
   return keyboard?.flat().find((button) => "callback_data" in button && button.callback_data === data)?.text;
 }

@@ -1,6 +1,6 @@
-/** A bounded number of slots for each name, given in the order in which they were asked for. */
+/** A limited number of slots for each name, assigned in the order of the requests. */
 export interface KeyedSemaphore {
-  /** Resolves when a slot is free, with the function that frees it again. */
+  /** Resolves when a slot is free, with a function that releases it. */
   acquire(name: string): Promise<() => void>;
 }
 
@@ -9,24 +9,24 @@ interface SlotQueue {
   readonly waiting: (() => void)[];
 }
 
-export function createKeyedSemaphore(most: number): KeyedSemaphore {
-  const lines = new Map<string, SlotQueue>();
+export function createKeyedSemaphore(slots: number): KeyedSemaphore {
+  const queues = new Map<string, SlotQueue>();
 
   return {
     async acquire(name) {
-      const line = lines.get(name) ?? { taken: 0, waiting: [] };
-      lines.set(name, line);
-      if (line.taken < most) line.taken += 1;
-      else await new Promise<void>((resolve) => line.waiting.push(resolve));
-      let isFree = false;
+      const queue = queues.get(name) ?? { taken: 0, waiting: [] };
+      queues.set(name, queue);
+      if (queue.taken < slots) queue.taken += 1;
+      else await new Promise<void>((resolve) => queue.waiting.push(resolve));
+      let isReleased = false;
       return () => {
-        if (isFree) return;
-        isFree = true;
-        const next = line.waiting.shift();
-        // The slot passes on to whoever waits.
+        if (isReleased) return;
+        isReleased = true;
+        const next = queue.waiting.shift();
+        // The next waiter gets this slot.
         if (next !== undefined) return next();
-        line.taken -= 1;
-        if (line.taken === 0) lines.delete(name);
+        queue.taken -= 1;
+        if (queue.taken === 0) queues.delete(name);
       };
     },
   };

@@ -1,10 +1,10 @@
-/** Where the marks of one text are closed. Each is looked for once: looking again from every mark would take ever longer. */
+/** The closing marks of one text. Indexed once, because a search from every mark would take quadratic time. */
 export interface MarkIndex {
   /** The bracket that closes the one at `open`. */
   findClosingBracket(open: number): number | undefined;
-  /** The next run of exactly so many backticks, at `from` or later. */
+  /** The next run of exactly `ticks` backticks, at `from` or later. */
   findClosingTicks(from: number, ticks: number): number | undefined;
-  /** Marks of emphasis that nothing closes from here on. */
+  /** Emphasis marks that are not closed in the rest of the text. */
   readonly unclosed: Set<string>;
 }
 
@@ -24,14 +24,14 @@ export function indexMarks(source: string): MarkIndex {
   };
 }
 
-/** How often the character at this place is repeated there. */
+/** The length of the run of equal characters that starts at `at`. */
 export function countRepeats(source: string, at: number): number {
   let end = at;
   while (source[end] === source[at] && end < source.length) end += 1;
   return end - at;
 }
 
-/** Each bracket that opens, with the one that closes it. None reaches into another paragraph. */
+/** Maps each opening bracket to its closing one, within a paragraph. */
 function pairBrackets(source: string): ReadonlyMap<number, number> {
   const pairs = new Map<number, number>();
   let open: number[] = [];
@@ -48,7 +48,7 @@ function pairBrackets(source: string): ReadonlyMap<number, number> {
   return pairs;
 }
 
-/** Where runs of backticks begin, by their length. */
+/** The offsets of runs of backticks, by their length. */
 function indexTicks(source: string): ReadonlyMap<number, readonly number[]> {
   const runs = new Map<number, number[]>();
   for (let at = source.indexOf("`"); at >= 0; at = source.indexOf("`", at)) {
@@ -61,13 +61,13 @@ function indexTicks(source: string): ReadonlyMap<number, readonly number[]> {
   return runs;
 }
 
-function findFirstFrom(places: readonly number[], from: number): number | undefined {
+function findFirstFrom(offsets: readonly number[], from: number): number | undefined {
   let low = 0;
-  let high = places.length;
+  let high = offsets.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((places[middle] ?? 0) < from) low = middle + 1;
+    if ((offsets[middle] ?? 0) < from) low = middle + 1;
     else high = middle;
   }
-  return places[low];
+  return offsets[low];
 }

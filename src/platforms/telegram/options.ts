@@ -2,24 +2,24 @@ import { PostriderError } from "../../core/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Timing } from "./timing.ts";
 
-/** No message of an answer is a reply, the first one is, or all are. */
+/** Which messages of an answer are replies. */
 export type ReplyMode = "off" | "first" | "all";
 
 export interface TelegramOptions {
-  /** As BotFather gave it: the bot's id, a colon, a secret. */
+  /** The token from BotFather: the bot's id, a colon and a secret. */
   readonly token: string;
-  /** Where the Bot API answers. Default https://api.telegram.org */
+  /** The root URL of the Bot API. Default https://api.telegram.org */
   readonly apiRoot?: string;
-  /** In groups, only what mentions the bot, replies to it or is a command is received. Default true. */
+  /** In groups, receives only messages that mention the bot, reply to it or are commands. Default true. */
   readonly requireMention?: boolean;
-  /** Which messages of an answer refer to the message that they answer, where the gateway names it. Default `first`. */
+  /** Which messages of an answer are replies to the input. Default `first`. */
   readonly replyTo?: ReplyMode;
   readonly log?: Log;
-  /** For tests: waiting and chance. */
+  /** Timers and randomness, for tests. */
   readonly timing?: Timing;
 }
 
-/** What the token and the address are, or what is wrong with them. Nothing is asked of anybody. */
+/** The checked token and URL. The check uses no network. */
 export interface TelegramConnection {
   readonly token: string;
   readonly account: string;

@@ -1,7 +1,7 @@
 import type { SendOutcome } from "../../ports/platform.ts";
 import { formatTelegramFailure, type TelegramFailure } from "./api.ts";
 
-/** What a failed call means for the message. */
+/** The outcome of a message after a failed call. */
 export function toSendOutcome(failure: TelegramFailure): Exclude<SendOutcome, { state: "sent" }> {
   const reason = formatTelegramFailure(failure);
   switch (failure.kind) {
@@ -13,10 +13,10 @@ export function toSendOutcome(failure: TelegramFailure): Exclude<SendOutcome, { 
       const { code, description, retryAfterMs } = failure;
       if (code === 429)
         return { state: "not_sent", reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-      // 500 is about this message; 502 to 504 mean that Telegram as a whole is not well.
+      // 500 is about this message; 502 to 504 mean that Telegram is down.
       if (code === 500) return { state: "not_sent", reason, cause: "message" };
       if (code > 500) return { state: "not_sent", reason };
-      // The bot's matter, not the message's: with a good token it can still go.
+      // About the token, not the message: after the token is fixed, a retry can succeed.
       if (code === 401 || code === 404) {
         return { state: "not_sent", reason: "Telegram does not accept the bot's token." };
       }
@@ -45,7 +45,7 @@ function explainRefusal(description: string): string | undefined {
   return SENTENCES.find(([pattern]) => pattern.test(description))?.[1];
 }
 
-/** What of a call Telegram did not take and can be left out. */
+/** The part of a call that Telegram rejected and that can be omitted. */
 export type RejectedFeature = "markup" | "thread" | "photo" | "moved";
 
 export function findRejectedFeature(failure: TelegramFailure): RejectedFeature | undefined {

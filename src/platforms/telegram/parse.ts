@@ -6,13 +6,13 @@ import { type BotUser, isAddressed, isForOtherBot, readTelegramText } from "./is
 import { readButtonLine } from "./keyboard.ts";
 import { buildTelegramSource, isGroupChat, toMessageSender } from "./source.ts";
 
-/** What updates mean to us. Attachments are still with Telegram. */
+/** A parsed update. Its attachments are not downloaded yet. */
 export type ParsedUpdate =
   | {
       readonly kind: "message" | "edited";
       readonly source: Source;
       readonly messageId: string;
-      readonly saidAt: number;
+      readonly sentAt: number;
       readonly at: number;
       readonly texts: readonly string[];
       readonly attachments: readonly Attachment[];
@@ -22,7 +22,7 @@ export type ParsedUpdate =
       readonly query: string;
       readonly source: Source;
       readonly messageId: string;
-      /** Absent when the button is too old to say what it meant. */
+      /** Absent if the button's message is too old. */
       readonly line: string | undefined;
     }
   | { readonly kind: "moved"; readonly from: number; readonly to: number }
@@ -31,13 +31,13 @@ export type ParsedUpdate =
 export interface ParseOptions {
   readonly me: BotUser;
   readonly requireMention: boolean;
-  /** Whether this is the last message that we have sent to its chat: no need to quote it. */
+  /** Whether this is the last message that we sent to its chat. A reply to it needs no quote. */
   isOurLast(message: Message): boolean;
 }
 
 const NOTHING: ParsedUpdate = { kind: "nothing" };
 
-/** One update, or those of an album in order. */
+/** Parses one update, or the updates of an album in order. */
 export function parseUpdates(updates: readonly Update[], options: ParseOptions): ParsedUpdate {
   const [first] = updates;
   if (first?.callback_query !== undefined) return parsePress(first.callback_query);
@@ -50,18 +50,17 @@ export function parseUpdates(updates: readonly Update[], options: ParseOptions):
   const isEdit = updates.some(
     (update) => (update.edited_message ?? update.edited_channel_post) !== undefined,
   );
-  // A place that is shared live is edited all the time; nobody says anything by it.
+  // A live location is edited continuously, without a message from the person.
   if (isEdit && message.location !== undefined) return NOTHING;
   if (!isForUs(messages, options)) return NOTHING;
   const attachments = messages.flatMap((part) => parseAttachment(part) ?? []);
   const texts = buildTexts(messages, options);
   if (attachments.length === 0 && texts.length === 0) return NOTHING; // a service message
-  const saidAt = message.date * 1000;
   return {
     kind: isEdit ? "edited" : "message",
     source: buildTelegramSource(message),
     messageId: String(message.message_id),
-    saidAt,
+    sentAt: message.date * 1000,
     at: Math.max(...messages.map((part) => part.edit_date ?? part.date)) * 1000,
     texts,
     attachments,
@@ -75,7 +74,7 @@ export function getUpdateMessage(update: Update): Message | undefined {
 function isForUs(messages: readonly Message[], { me, requireMention }: ParseOptions): boolean {
   const [message] = messages;
   if (message === undefined || message.from?.id === me.id) return false;
-  // Two bots that answer each other never end. Who speaks for a chat counts as a bot, and is none.
+  // Two bots must not answer each other endlessly. A person who speaks for a chat is marked as a bot but is none.
   if (message.from?.is_bot === true && message.sender_chat === undefined) return false;
   if (!isGroupChat(message.chat)) return true;
   if (messages.some((part) => isForOtherBot(part, me))) return false;
@@ -84,26 +83,26 @@ function isForUs(messages: readonly Message[], { me, requireMention }: ParseOpti
 
 function buildTexts(messages: readonly Message[], { me, isOurLast }: ParseOptions): readonly string[] {
   const [message] = messages;
-  const said = messages.map((part) => readTelegramText(part, me)).filter((text) => text.trim() !== "");
-  const words = messages.flatMap((part) => describeContent(part) ?? []);
+  const texts = messages.map((part) => readTelegramText(part, me)).filter((text) => text.trim() !== "");
+  const descriptions = messages.flatMap((part) => describeContent(part) ?? []);
   const forwarded = message && formatForward(message);
-  // Somebody else's command that is passed on is no command; an own one stays one, whatever it replies to.
-  if (forwarded !== undefined) return [forwarded, ...said, ...words];
-  if (message === undefined || said[0]?.startsWith("/")) return [...said, ...words];
+  // A forwarded command is no command. A command that is a reply stays one, so it gets no quote.
+  if (forwarded !== undefined) return [forwarded, ...texts, ...descriptions];
+  if (message === undefined || texts[0]?.startsWith("/")) return [...texts, ...descriptions];
   const reply = message.reply_to_message;
   const quote = reply !== undefined && isOurLast(reply) ? undefined : formatQuote(message);
-  return quote === undefined ? [...said, ...words] : [quote, ...said, ...words];
+  return quote === undefined ? [...texts, ...descriptions] : [quote, ...texts, ...descriptions];
 }
 
 function parsePress(query: CallbackQuery): ParsedUpdate {
   const { message, data } = query;
-  // Buttons of inline results are not ours: there is no chat to answer in.
+  // Buttons of inline results have no chat for an answer.
   if (message === undefined || data === undefined) return NOTHING;
   const keyboard = "reply_markup" in message ? message.reply_markup?.inline_keyboard : undefined;
   return {
     kind: "pressed",
     query: query.id,
-    // Whoever pressed it is who says the line, with their own rights.
+    // The line counts as sent by the person who pressed, with their permissions.
     source: buildTelegramSource(message as Message, toMessageSender(query.from)),
     messageId: `callback:${query.id}`,
     line: readButtonLine(data, keyboard),

@@ -9,21 +9,18 @@ export interface OutgoingFile {
   readonly isPhoto: boolean;
 }
 
-/** One call. Several files are an album, which is one call too. */
+/** One call of the Bot API. Several files are an album, which is also one call. */
 export type SendCall =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "files"; readonly files: readonly OutgoingFile[]; readonly caption?: string };
 
-/** The longest text that can stand below a file, as people read it. */
+/** The maximum visible length of a caption. */
 const MAX_CAPTION = 1024;
 const MAX_PHOTO = 10 * 1024 * 1024;
-const MOST_IN_ALBUM = 10;
+const MAX_ALBUM_FILES = 10;
 const PHOTOS: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/webp"]);
 
-/**
- * What has to be sent, in order. One call wherever Telegram can take it as one: a text, or files with their caption. A
- * text that is too long for a caption goes before the files.
- */
+/** The calls to send, in order: as few as possible. A text that is too long for a caption goes before the files. */
 export async function planSendCalls(
   out: Pick<Outbound, "parts" | "blob" | "buttons">,
 ): Promise<readonly SendCall[]> {
@@ -48,12 +45,12 @@ export async function planSendCalls(
 
 function groupIntoAlbums(files: readonly OutgoingFile[]): Extract<SendCall, { type: "files" }>[] {
   // Photos and other files cannot be in one album.
-  const alike = files.every(({ isPhoto }) => isPhoto)
+  const sameKind = files.every(({ isPhoto }) => isPhoto)
     ? files
     : files.map((file) => ({ ...file, isPhoto: false }));
   const albums: Extract<SendCall, { type: "files" }>[] = [];
-  for (let at = 0; at < alike.length; at += MOST_IN_ALBUM) {
-    albums.push({ type: "files", files: alike.slice(at, at + MOST_IN_ALBUM) });
+  for (let at = 0; at < sameKind.length; at += MAX_ALBUM_FILES) {
+    albums.push({ type: "files", files: sameKind.slice(at, at + MAX_ALBUM_FILES) });
   }
   return albums;
 }
@@ -61,14 +58,14 @@ function groupIntoAlbums(files: readonly OutgoingFile[]): Extract<SendCall, { ty
 async function loadPart(part: Part, out: Pick<Outbound, "blob">): Promise<OutgoingFile | string> {
   if (part.type === "text") return part.text;
   if (part.type === "resource" && part.blob === undefined) return part.text ?? part.uri;
-  const called = part.type === "resource" ? part.uri : (part.name ?? "");
+  const name = part.type === "resource" ? part.uri : (part.name ?? "");
   const bytes = part.blob === undefined ? undefined : await out.blob(part.blob);
-  if (bytes === undefined) return `(The file ${called || "that belongs here"} is no longer stored.)`;
+  if (bytes === undefined) return `(The file ${name || "of this message"} is no longer stored.)`;
   const mimeType = part.mimeType ?? "";
   return {
     bytes,
     name:
-      cleanFileName(called) ?? (part.type === "image" ? `image.${mimeType.split("/")[1] ?? "jpg"}` : "file"),
+      cleanFileName(name) ?? (part.type === "image" ? `image.${mimeType.split("/")[1] ?? "jpg"}` : "file"),
     isPhoto: part.type === "image" && PHOTOS.has(mimeType) && bytes.byteLength <= MAX_PHOTO,
   };
 }

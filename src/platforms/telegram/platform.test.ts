@@ -8,7 +8,7 @@ import { type FakeTelegram, startFakeTelegram } from "../../testing/fake-telegra
 import { type PlatformServer, platformContract, type ServerFault } from "../../testing/index.ts";
 import { telegram } from "./platform.ts";
 
-/** Where nobody listens. */
+/** A port without a listener. */
 let nowhere: string;
 let fake: FakeTelegram | undefined;
 

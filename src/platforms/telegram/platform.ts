@@ -16,10 +16,10 @@ import { systemTiming } from "./timing.ts";
 
 const ASK_MS = 20_000;
 const TYPING_MS = 5000;
-/** What Telegram lets one bot do in a chat: about one message a second, in groups twenty a minute. */
+/** Telegram's limits for a bot: about one message a second in a chat, twenty a minute in a group. */
 const DRAFT_MS = { direct: 1100, elsewhere: 3100 };
-/** Chats of which the last message of ours is known. */
-const MOST_CHATS = 5000;
+/** The number of chats for which our last message is remembered. */
+const MAX_CHATS = 5000;
 
 /** Telegram, over one bot's long polling. */
 export function telegram(options: TelegramOptions): Platform {
@@ -34,8 +34,8 @@ export function telegram(options: TelegramOptions): Platform {
     traits: platformTraits("telegram"),
     replyMode: replyTo === "all" ? "all" : "first",
     async run(receiver, signal) {
-      const patient = createPollBackOff(timing, log);
-      const me = await retryUntilAnswered(patient, signal, () =>
+      const backOff = createPollBackOff(timing, log);
+      const me = await retryUntilAnswered(backOff, signal, () =>
         api.call((calls, within) => calls.getMe(within), { signal, ms: ASK_MS }),
       );
       if (me === undefined) return;
@@ -45,17 +45,17 @@ export function telegram(options: TelegramOptions): Platform {
         return ourLast.get(formatChatThread(message.chat.id, thread)) === String(message.message_id);
       };
       const prepare = createDispatchPreparer({ api, files, receiver, me, requireMention, log, isOurLast });
-      await pollTelegram({ api, receiver, prepare, backOff: patient, timing, log }, signal);
+      await pollTelegram({ api, receiver, prepare, backOff, timing, log }, signal);
     },
     async send(outbound, signal) {
       const sent = await out.send(outbound, signal);
       if (sent.state === "sent") {
         const { chatId, threadId } = outbound.target;
-        const place = formatChatThread(chatId, threadId);
-        ourLast.delete(place);
-        ourLast.set(place, sent.messageId);
+        const key = formatChatThread(chatId, threadId);
+        ourLast.delete(key);
+        ourLast.set(key, sent.messageId);
         const [oldest] = ourLast.keys();
-        if (ourLast.size > MOST_CHATS && oldest !== undefined) ourLast.delete(oldest);
+        if (ourLast.size > MAX_CHATS && oldest !== undefined) ourLast.delete(oldest);
       }
       return sent;
     },
@@ -80,13 +80,13 @@ function formatChatThread(chat: string | number, thread: string | number | undef
   return `${chat}:${thread ?? ""}`;
 }
 
-/** As many as Telegram takes. */
-const MOST_COMMANDS = 100;
+/** Telegram's limit. */
+const MAX_COMMANDS = 100;
 
 async function setMenu(api: TelegramApi, commands: readonly MenuEntry[], signal: AbortSignal): Promise<void> {
   const valid = commands
     .filter(({ name, summary }) => /^[a-z0-9_]{1,32}$/.test(name) && summary.trim() !== "")
-    .slice(0, MOST_COMMANDS)
+    .slice(0, MAX_COMMANDS)
     .map(({ name, summary }) => ({
       command: name,
       description: summary.trim().slice(0, 256).toWellFormed(),
@@ -98,5 +98,5 @@ async function setMenu(api: TelegramApi, commands: readonly MenuEntry[], signal:
   if (answer.ok) return;
   const outcome = toSendOutcome(answer.failure);
   const code = outcome.state === "refused" ? "platform_refused" : "platform_down";
-  throw new PostriderError(code, `The menu of commands could not be set. ${outcome.reason}`);
+  throw new PostriderError(code, `Setting the command menu failed. ${outcome.reason}`);
 }

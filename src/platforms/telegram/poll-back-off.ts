@@ -1,17 +1,17 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import { formatTelegramFailure, type TelegramAnswer, type TelegramFailure } from "./api.ts";
-import { computeBackOffMs, type Timing } from "./timing.ts";
+import { computeRetryDelay, type Timing } from "./timing.ts";
 
 export interface PollBackOff {
-  /** Resolves when it is time to ask again; throws when that would not help, or has not for long. */
+  /** Resolves when it is time to retry. Throws if a retry cannot help, or after too many failures. */
   waitAfterFailure(failure: TelegramFailure, signal: AbortSignal): Promise<void>;
-  /** It works: the next failure is a first one. */
+  /** Called after a success: the next failure counts as the first one. */
   reset(): void;
 }
 
-/** Some minutes of failures: time for whoever runs this to know, and to begin anew. */
-const MOST_FAILURES = 12;
+/** After some minutes of failures the caller reports it and connects again. */
+const MAX_FAILURES = 12;
 
 export function createPollBackOff(timing: Timing, log: Log | undefined): PollBackOff {
   let failures = 0;
@@ -20,13 +20,13 @@ export function createPollBackOff(timing: Timing, log: Log | undefined): PollBac
       if (signal.aborted) return;
       if (failure.kind === "answered") throwIfFinal(failure);
       failures += 1;
-      if (failures >= MOST_FAILURES)
+      if (failures >= MAX_FAILURES)
         throw new PostriderError("platform_down", `${formatTelegramFailure(failure)}.`);
-      const asked = failure.kind === "answered" ? failure.retryAfterMs : undefined;
-      const ms = asked ?? computeBackOffMs(failures, timing.random());
+      const requestedMs = failure.kind === "answered" ? failure.retryAfterMs : undefined;
+      const ms = requestedMs ?? computeRetryDelay(failures, timing);
       log?.warn(
         { platform: "telegram", failures, waitMs: ms, reason: formatTelegramFailure(failure) },
-        "Telegram is not reached",
+        "polling Telegram failed; retrying",
       );
       await timing.wait(ms, signal);
     },
@@ -37,7 +37,7 @@ export function createPollBackOff(timing: Timing, log: Log | undefined): PollBac
 }
 
 function throwIfFinal({ code }: Extract<TelegramFailure, { kind: "answered" }>): void {
-  // For a token that it does not know, the server has no such address.
+  // The URL contains the token, so the server may answer 404 for an unknown one.
   if (code === 401 || code === 404) {
     throw new PostriderError(
       "platform_refused",
@@ -52,19 +52,19 @@ function throwIfFinal({ code }: Extract<TelegramFailure, { kind: "answered" }>):
   }
 }
 
-/** Asks until there is an answer. Undefined when the signal aborts first. */
+/** Retries until there is an answer. `undefined` if the signal aborts first. */
 export async function retryUntilAnswered<T>(
-  patient: PollBackOff,
+  backOff: PollBackOff,
   signal: AbortSignal,
   request: () => Promise<TelegramAnswer<T>>,
 ): Promise<T | undefined> {
   while (!signal.aborted) {
     const answer = await request();
     if (answer.ok) {
-      patient.reset();
+      backOff.reset();
       return answer.value;
     }
-    await patient.waitAfterFailure(answer.failure, signal);
+    await backOff.waitAfterFailure(answer.failure, signal);
   }
   return undefined;
 }

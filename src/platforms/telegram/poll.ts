@@ -18,15 +18,15 @@ export interface PollOptions {
   readonly log: Log | undefined;
 }
 
-/** How long Telegram holds a request until something comes. */
-const HELD_SECONDS = 30;
-/** How much longer an answer may take than that. */
+/** How long Telegram holds a request until there are updates. */
+const LONG_POLL_SECONDS = 30;
+/** The additional time for the answer. */
 const ANSWER_MS = 15_000;
-/** While something is not stored yet, asking would be answered at once, with the same: so rounds take this long. */
+/** While updates are not stored yet, Telegram returns them again at once, so each round takes at least this long. */
 const ROUND_MS = 200;
-/** An album that has not grown for so many rounds is whole: 0.8 seconds. */
+/** An album that did not grow for this many rounds (0.8 seconds) is complete. */
 const QUIET_ROUNDS = 4;
-const WANTED = [
+const ALLOWED_UPDATES = [
   "message",
   "edited_message",
   "channel_post",
@@ -35,88 +35,87 @@ const WANTED = [
 ] as const;
 
 /**
- * Asks Telegram for what has come, for ever. Chats are served at the same time, each in order. What is stored is confirmed
- * with the next question, and nothing else: if we fall, Telegram brings the rest again. Each message carries the place
- * before which everything is stored once it is, itself included; while other chats still work this lies further back than
- * it could, never too far ahead.
+ * Polls Telegram until the signal aborts. Chats are processed in parallel, each in order. Only stored updates are confirmed
+ * with the next request: after a crash Telegram delivers the others again. Each message carries a cursor before which all
+ * updates are stored once it is stored; it may lag behind other chats but is never too far ahead.
  */
 export async function pollTelegram(options: PollOptions, signal: AbortSignal): Promise<void> {
   const { receiver, timing, log } = options;
   const name = `telegram:${options.api.connection.account}`;
-  const ledger = createUpdateTracker();
+  const tracker = createUpdateTracker();
   const albums = openAlbums(QUIET_ROUNDS);
-  /** By chat, the last arrival that is being handed over: the next follows it. */
+  /** By chat, the dispatch of the last batch. The next one waits for it. */
   const chats = new Map<number, Promise<void>>();
-  /** Everything that is not stored yet. */
-  const working = new Set<Promise<void>>();
+  /** Work that is not stored yet. */
+  const pending = new Set<Promise<void>>();
   const failing = new AbortController();
   const stopping = AbortSignal.any([signal, failing.signal]);
   let offset = parseOffset(await receiver.getCursor(name));
   let isConnected = false;
 
-  function hand(arrival: UpdateBatch): void {
-    const ids = arrival.updates.map((update) => update.update_id);
-    ledger.join(ids);
-    const cursor = (): PlatformCursor => ({ name, value: String(ledger.getNextOffset(ids)) });
-    const prepared = options.prepare(arrival, stopping);
-    prepared.catch(() => {}); // met below, in its turn
-    const before = chats.get(arrival.chat) ?? Promise.resolve();
-    const next = before
+  function dispatchBatch(batch: UpdateBatch): void {
+    const ids = batch.updates.map((update) => update.update_id);
+    tracker.join(ids);
+    const cursor = (): PlatformCursor => ({ name, value: String(tracker.getNextOffset(ids)) });
+    const prepared = options.prepare(batch, stopping);
+    prepared.catch(() => {}); // handled below, after the previous batch
+    const previous = chats.get(batch.chat) ?? Promise.resolve();
+    const next = previous
       .then(async () => {
-        const handOver = await prepared;
-        // After one that could not be stored, nothing of its chat may be: when stopping, this only frees what it holds.
-        own(storeWhenDone(handOver(cursor()), ids));
+        const dispatch = await prepared;
+        // After a failure nothing more of the chat may be stored: when stopping, this call only releases resources.
+        addPending(markWhenStored(dispatch(cursor()), ids));
       })
       .catch((error: unknown) => failing.abort({ error }))
       .finally(() => {
-        if (chats.get(arrival.chat) === next) chats.delete(arrival.chat);
+        if (chats.get(batch.chat) === next) chats.delete(batch.chat);
       });
-    chats.set(arrival.chat, next);
-    own(next);
+    chats.set(batch.chat, next);
+    addPending(next);
   }
 
-  async function storeWhenDone(stored: Promise<boolean>, ids: readonly number[]): Promise<void> {
-    if (await stored) ledger.markStored(ids);
+  async function markWhenStored(stored: Promise<boolean>, ids: readonly number[]): Promise<void> {
+    if (await stored) tracker.markStored(ids);
   }
 
-  function own(work: Promise<void>): void {
+  function addPending(work: Promise<void>): void {
     const done = work
       .catch((error: unknown) => failing.abort({ error }))
       .finally(() => {
-        working.delete(done);
+        pending.delete(done);
       });
-    working.add(done);
+    pending.add(done);
   }
 
-  /** Until all is stored, or a round is over; with an open album always a round. */
-  async function endOfRound(): Promise<void> {
+  /** Waits until everything is stored, at most for a round; always for a round while an album is open. */
+  async function waitForRoundEnd(): Promise<void> {
     if (albums.isOpen()) return timing.wait(ROUND_MS, stopping);
-    if (working.size === 0) return;
+    if (pending.size === 0) return;
     const early = new AbortController();
-    await Promise.race([allDone(), timing.wait(ROUND_MS, AbortSignal.any([stopping, early.signal]))]);
+    await Promise.race([drainPending(), timing.wait(ROUND_MS, AbortSignal.any([stopping, early.signal]))]);
     early.abort();
   }
 
-  /** What is handed over adds to what works: until nothing is left. */
-  async function allDone(): Promise<void> {
-    while (working.size > 0) await Promise.all(working);
+  /** A dispatch adds more pending work, so this repeats until none is left. */
+  async function drainPending(): Promise<void> {
+    while (pending.size > 0) await Promise.all(pending);
   }
 
-  async function ask(): Promise<readonly Update[] | undefined> {
-    const answer = await fetchUpdates(options.api, offset, isConnected && !ledger.hasUnstored(), stopping);
+  async function pollOnce(): Promise<readonly Update[] | undefined> {
+    const answer = await fetchUpdates(options.api, offset, isConnected && !tracker.hasUnstored(), stopping);
     if (answer.ok) {
       options.backOff.reset();
       return answer.value;
     }
     const { failure } = answer;
     if (failure.kind === "answered" && failure.code === 400 && offset !== undefined) {
-      // After a silent week Telegram may number anew, and not know ours any more. What is known here is told apart anyway.
-      log?.warn({ offset }, "Telegram does not know where we were; asking from the beginning");
+      // After a week without updates Telegram may restart its numbers. The tracker still recognises known updates.
+      log?.warn({ offset }, "Telegram rejected the update offset; polling from the start");
       offset = undefined;
       return undefined;
     }
     if (failure.kind === "answered" && failure.code === 409 && /webhook/i.test(failure.description)) {
-      log?.warn({}, "the bot had a webhook, with which nothing can be received here; removing it");
+      log?.warn({}, "the bot has a webhook, which prevents polling; removing the webhook");
       await options.api.call((calls, within) => calls.deleteWebhook({}, within), {
         signal: stopping,
         ms: ANSWER_MS,
@@ -130,22 +129,22 @@ export async function pollTelegram(options: PollOptions, signal: AbortSignal): P
 
   try {
     while (!stopping.aborted) {
-      const updates = await ask();
+      const updates = await pollOnce();
       if (updates === undefined || stopping.aborted) continue;
       if (!isConnected) receiver.markConnected();
       isConnected = true;
       for (const update of updates) {
-        if (ledger.add(update.update_id)) for (const arrival of albums.add(update)) hand(arrival);
+        if (tracker.add(update.update_id)) for (const batch of albums.add(update)) dispatchBatch(batch);
       }
-      for (const arrival of albums.endRound()) hand(arrival);
-      await endOfRound();
-      offset = ledger.getNextOffset() ?? offset;
-      if (offset !== undefined) ledger.forgetBefore(offset);
+      for (const batch of albums.endRound()) dispatchBatch(batch);
+      await waitForRoundEnd();
+      offset = tracker.getNextOffset() ?? offset;
+      if (offset !== undefined) tracker.forgetBefore(offset);
     }
   } finally {
-    // Nothing of ours runs any more when this has ended.
+    // Nothing runs any more when this function returns.
     if (!failing.signal.aborted && !signal.aborted) failing.abort();
-    await allDone();
+    await drainPending();
   }
   const failed: unknown = failing.signal.reason;
   if (failing.signal.aborted && typeof failed === "object" && failed !== null && "error" in failed)
@@ -155,14 +154,14 @@ export async function pollTelegram(options: PollOptions, signal: AbortSignal): P
 function fetchUpdates(
   api: TelegramApi,
   offset: number | undefined,
-  isHeld: boolean,
+  isLongPoll: boolean,
   signal: AbortSignal,
 ): Promise<TelegramAnswer<Update[]>> {
-  const timeout = isHeld ? HELD_SECONDS : 0;
+  const timeout = isLongPoll ? LONG_POLL_SECONDS : 0;
   return api.call(
     (calls, within) =>
       calls.getUpdates(
-        { timeout, limit: 100, allowed_updates: WANTED, ...(offset !== undefined && { offset }) },
+        { timeout, limit: 100, allowed_updates: ALLOWED_UPDATES, ...(offset !== undefined && { offset }) },
         within,
       ),
     { signal, ms: timeout * 1000 + ANSWER_MS },

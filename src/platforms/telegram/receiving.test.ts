@@ -33,7 +33,7 @@ function messageOf(heard: ReceivedEvent | undefined): NewMessage {
   return heard.message;
 }
 
-/** What is received of what people do, when everything has been confirmed. */
+/** The received events, when all updates are confirmed. */
 async function wordsAfter({ fake, listening }: Listened, doing: () => Promise<unknown>): Promise<string[]> {
   await doing();
   await fake.untilIdle();
@@ -48,7 +48,7 @@ describe("in a group", () => {
     return { ...scene, group, say };
   };
 
-  it("only what mentions the bot, replies to it or is a command is received", async () => {
+  it("only messages that mention the bot, reply to it or are commands are received", async () => {
     const scene = await inGroup();
     const { say, platform, group } = scene;
     const place = { platform: "telegram", chatType: "group", chatId: String(group) };
@@ -68,7 +68,7 @@ describe("in a group", () => {
     expect(words).toEqual(["are you there?", "and you, @FAKE_BOT?", "/status", "/status now", "yes"]);
   });
 
-  it("everything is received where no mention is required, but for other bots' commands", async () => {
+  it("all messages are received if no mention is required, except commands for other bots", async () => {
     const scene = await inGroup({ requireMention: false });
     const words = await wordsAfter(scene, async () => {
       await scene.say("just chatting");
@@ -77,7 +77,7 @@ describe("in a group", () => {
     expect(words).toEqual(["just chatting"]);
   });
 
-  it("an album is received whole when one of its captions mentions the bot", async () => {
+  it("an album is received completely when one of its captions mentions the bot", async () => {
     const scene = await inGroup();
     await scene.fake.sendAlbum(scene.group, scene.ann, [
       { bytes: PICTURE },
@@ -88,7 +88,7 @@ describe("in a group", () => {
     expect(parts.map(({ type }) => type)).toEqual(["text", "image", "image"]);
   });
 
-  it("what other bots say is not received, and who speaks for a chat is known by it", async () => {
+  it("messages of other bots are not received, and a sender who speaks for a chat has the id of that chat", async () => {
     const scene = await inGroup({ requireMention: false });
     const anonymous = { id: 1087968824, is_bot: true, first_name: "Group" };
     const chat = { id: scene.group, type: "supergroup", title: "Stable" };
@@ -106,7 +106,7 @@ describe("in a group", () => {
     ]);
   });
 
-  it("a thread counts in a forum only", async () => {
+  it("a thread id is used only in a forum", async () => {
     const scene = await inGroup({ requireMention: false });
     await scene.fake.sendRaw(scene.group, scene.ann, { text: "in a reply thread", message_thread_id: 3 });
     const forum = await scene.fake.openGroup({ title: "Riders", forum: true });
@@ -116,7 +116,7 @@ describe("in a group", () => {
     expect(scene.listening.events.map(({ source }) => source.threadId)).toEqual([undefined, String(topic)]);
   });
 
-  it("a topic that the bot has made does not make everything in it a reply to the bot", async () => {
+  it("messages in a topic that the bot created are not replies to the bot", async () => {
     const scene = await inGroup();
     const bot = { id: 42, is_bot: true, first_name: "fake_bot" };
     const made = {
@@ -132,7 +132,7 @@ describe("in a group", () => {
     expect(words).toEqual([]);
   });
 
-  it("that becomes a supergroup is noted, and answers follow it", async () => {
+  it("that becomes a supergroup is logged, and answers go to its new id", async () => {
     const scene = await inGroup();
     const group = await scene.fake.openGroup({ title: "Growing" });
     const grown = await scene.fake.upgrade(group);
@@ -148,8 +148,8 @@ describe("in a group", () => {
   });
 });
 
-describe("what a message holds", () => {
-  it("is told with who said it, when, and under which id", async () => {
+describe("the content of a message", () => {
+  it("is passed with its sender, time and id", async () => {
     const { fake, dm, ann, listening } = await listened();
     const id = await fake.say(dm, ann, "hello");
     await fake.untilIdle();
@@ -162,7 +162,7 @@ describe("what a message holds", () => {
     });
   });
 
-  it("a reply says what it replies to, cut short, but not the bot's own last message", async () => {
+  it("a reply contains a shortened quote, except of the bot's last message", async () => {
     const scene = await listened();
     const { fake, dm, ann, platform } = scene;
     const old = await fake.say(dm, ann, `${"long ".repeat(150)}\nsecond line`);
@@ -187,7 +187,7 @@ describe("what a message holds", () => {
     expect(words.slice(3)).toEqual(["thanks", "/retry"]);
   });
 
-  it("a command that somebody passes on is no command", async () => {
+  it("a forwarded command is no command", async () => {
     const scene = await listened();
     const forward_origin = { type: "hidden_user", sender_user_name: "Bob\n/x", date: 1 };
     const words = await wordsAfter(scene, () =>
@@ -196,7 +196,7 @@ describe("what a message holds", () => {
     expect(words).toEqual(["[forwarded from Bob /x]\n/approve 1"]);
   });
 
-  it("stickers, places and contacts are words; service messages and reactions are nothing", async () => {
+  it("stickers, venues and contacts become text; service messages and reactions are ignored", async () => {
     const scene = await listened();
     const { fake, dm, ann } = scene;
     const words = await wordsAfter(scene, async () => {
@@ -219,17 +219,19 @@ describe("what a message holds", () => {
     ]);
   });
 
-  it("an update that makes no sense holds up nothing", async () => {
+  it("an invalid update does not block later ones", async () => {
     const scene = await listened();
     const words = await wordsAfter(scene, async () => {
       await scene.fake.pushUpdate({ message: { message_id: 1, text: "nowhere" } });
       await scene.fake.say(scene.dm, scene.ann, "and on");
     });
     expect(words).toEqual(["and on"]);
-    expect(scene.logged.map((entry) => entry.words)).toContain("an update was not understood");
+    expect(scene.logged.map((entry) => entry.words)).toContain(
+      "parsing a Telegram update failed; skipped it",
+    );
   });
 
-  it("half a character is mended", async () => {
+  it("a lone surrogate is replaced", async () => {
     const scene = await listened();
     const words = await wordsAfter(scene, () => scene.fake.say(scene.dm, scene.ann, "a\ud83d"));
     expect(words).toEqual(["a\ufffd"]);
@@ -237,7 +239,7 @@ describe("what a message holds", () => {
 });
 
 describe("files", () => {
-  it("come along: the largest photo, documents, sound and film", async () => {
+  it("are downloaded: the largest photo, documents, audio and video", async () => {
     const { fake, dm, ann, listening } = await listened();
     await fake.sendPhoto(dm, ann, PICTURE, { caption: "look" });
     await fake.sendFile(dm, ann, new Uint8Array([5]), {
@@ -269,13 +271,13 @@ describe("files", () => {
     expect(parts[0]?.[1]).toMatchObject({ blob: blobs?.[0]?.hash });
   });
 
-  it("that are too large, or cannot be had, are words, and the message is not lost", async () => {
+  it("that are too large or cannot be downloaded become text, and the message is not lost", async () => {
     const scene = await listened();
     const { fake, dm, ann } = scene;
     for (let time = 0; time < 3; time += 1) await fake.failNext("download", { kind: "cut" });
     const words = await wordsAfter(scene, async () => {
       await fake.sendPhoto(dm, ann, PICTURE, { caption: "broken" });
-      await scene.listening.until(1); // the next files would be fetched at the same time, and broken
+      await scene.listening.until(1); // otherwise the next files would be downloaded at the same time, and fail
       await fake.sendFile(dm, ann, PICTURE, {
         name: "film.mkv",
         claimedSize: 30 * 1024 * 1024,
@@ -284,14 +286,14 @@ describe("files", () => {
       await fake.sendFile(dm, ann, new Uint8Array(MAX_DOWNLOAD + 1), { name: "liar.bin", claimedSize: 5 });
     });
     expect(words).toEqual([
-      "broken\n[photo: could not be received; the download broke off]",
-      "large\n[file film.mkv: could not be received; it has 30 MB, and Telegram lets bots download 20 MB]",
-      "[file liar.bin: could not be received; it has 21 MB, and Telegram lets bots download 20 MB]",
+      "broken\n[photo: could not be received; the download failed]",
+      "large\n[file film.mkv: could not be received; it has 30 MB, and the limit of Telegram for bots is 20 MB]",
+      "[file liar.bin: could not be received; it has 21 MB, and the limit of Telegram for bots is 20 MB]",
     ]);
     expect(JSON.stringify(scene.logged)).not.toContain("fake-token");
   });
 
-  it("are asked for again when a download breaks", async () => {
+  it("are retried when a download breaks", async () => {
     const { fake, dm, ann, listening } = await listened();
     await fake.failNext("getFile", { kind: "badGateway" });
     await fake.failNext("download", { kind: "cut" });
@@ -300,7 +302,7 @@ describe("files", () => {
     expect(messageOf(listening.events[0]).parts).toMatchObject([{ type: "image", size: 4 }]);
   });
 
-  it("that are slow hold up their own chat only", async () => {
+  it("that are slow delay their own chat only", async () => {
     const { fake, dm, ann, listening } = await listened();
     await fake.failNext("download", { kind: "hang" });
     await fake.sendPhoto(dm, ann, PICTURE);
@@ -311,12 +313,12 @@ describe("files", () => {
     expect(getText(messageOf(first))).toBe("quick");
     expect(await fake.pending()).toBe(2); // the slow one is not confirmed
     await listening.stop();
-    expect(listening.events).toHaveLength(1); // a download that we ended ourselves is no reason to go without it
+    expect(listening.events).toHaveLength(1); // an aborted download does not deliver the message without its file
   });
 });
 
 describe("an album", () => {
-  it("is one message with the id of its first picture, also when the rest comes later", async () => {
+  it("is one message with the id of its first picture, also if the others arrive later", async () => {
     const timing = heldWaiting();
     const { fake, dm, ann, listening, cursors } = await listened({ timing });
     const [first] = await fake.sendAlbum(dm, ann, [{ bytes: PICTURE, caption: "look" }], { group: "g" });
@@ -335,7 +337,7 @@ describe("an album", () => {
     expect(cursors.get("telegram:42")).toBe("500003");
   });
 
-  it("is whole as soon as something else is said in its chat", async () => {
+  it("is complete as soon as another message arrives in its chat", async () => {
     const timing = heldWaiting();
     const { fake, dm, ann, listening } = await listened({ timing });
     await fake.sendAlbum(dm, ann, [{ bytes: PICTURE }, { bytes: PICTURE }]);
@@ -344,7 +346,7 @@ describe("an album", () => {
     expect(heard.map((one) => messageOf(one).parts.length)).toEqual([2, 1]);
   });
 
-  it("is not confirmed before it is stored, and comes again as the same message", async () => {
+  it("is not confirmed before it is stored, and is redelivered as the same message", async () => {
     const timing = heldWaiting();
     const scene = await telegramScene({ timing });
     const { fake, dm, ann } = scene;
@@ -356,7 +358,7 @@ describe("an album", () => {
     await fake.sendAlbum(dm, ann, [{ bytes: PICTURE }], { group: "g" });
     await begun.until(1);
     await timing.begun();
-    await begun.stop(); // while the album waits for more
+    await begun.stop(); // while the album is incomplete
     expect(begun.events.map((one) => getText(messageOf(one)))).toEqual(["in between"]);
 
     const again = telegram({ token: fake.token, apiRoot: fake.url, timing: noWaiting() });
@@ -367,7 +369,7 @@ describe("an album", () => {
     await listening.stop();
   });
 
-  it("keeps its other pictures when a caption is changed", async () => {
+  it("keeps its other pictures when a caption is edited", async () => {
     const { fake, dm, ann, listening } = await listened();
     const [first = 0] = await fake.sendAlbum(dm, ann, [
       { bytes: PICTURE, caption: "tow" },
@@ -392,7 +394,7 @@ describe("buttons", () => {
     return Number(sent.messageId);
   };
 
-  it("say their line for whoever pressed them, and their clock stops", async () => {
+  it("send their line for the person who pressed, and stop their loading indicator", async () => {
     const scene = await listened();
     const { fake, dm, listening } = scene;
     await fake.addUser({ id: 8, firstName: "Bob" });
@@ -410,7 +412,7 @@ describe("buttons", () => {
     expect(await fake.pressAnswers()).toEqual([{ press }]);
   });
 
-  it("with long choices work after a restart, from what they say themselves", async () => {
+  it("with long choices work after a restart, from their label", async () => {
     const scene = await listened();
     const { fake, dm, ann } = scene;
     const [one, two] = ["the first way of doing it ".repeat(4), "the second way of doing it ".repeat(4)];
@@ -426,14 +428,14 @@ describe("buttons", () => {
     await listening.stop();
   });
 
-  it("with a long line that nothing can carry put it into the clipboard", async () => {
+  it("with a long line copy it to the clipboard", async () => {
     const scene = await listened();
     const line = `/remember ${"x".repeat(100)}`;
     await ask(scene, [{ label: "Keep", line }]);
     expect((await scene.fake.messages(scene.dm))[0]?.buttons).toEqual([[{ label: "Keep", copies: line }]]);
   });
 
-  it("that are too old to know what they meant say so", async () => {
+  it("that are too old show a notice", async () => {
     const { fake, dm, ann, listening } = await listened();
     const from = { id: ann, is_bot: false, first_name: "Ann" };
     const message = { message_id: 1, date: 0, chat: { id: dm, type: "private" } };
@@ -447,7 +449,7 @@ describe("buttons", () => {
 });
 
 describe("the connection", () => {
-  it("waits longer after every failure, up to half a minute, and says when it works again", async () => {
+  it("backs off after every failure, up to half a minute, and reports when it works again", async () => {
     const timing = noWaiting();
     const scene = await telegramScene({ timing });
     for (let time = 0; time < 6; time += 1) await scene.fake.failNext("getUpdates", { kind: "badGateway" });
@@ -458,7 +460,7 @@ describe("the connection", () => {
     await listening.stop();
   });
 
-  it("waits as long as Telegram asks", async () => {
+  it("waits as long as Telegram requests", async () => {
     const timing = noWaiting();
     const scene = await telegramScene({ timing });
     const parameters = { retry_after: 17 };
@@ -474,7 +476,7 @@ describe("the connection", () => {
     await listening.stop();
   });
 
-  it("ends when another program asks with the same token, and says what to do", async () => {
+  it("ends when another program polls with the same token, and tells what to do", async () => {
     const scene = await listened();
     await scene.fake.untilIdle();
     const other = telegram({ token: scene.fake.token, apiRoot: scene.fake.url, timing: noWaiting() });
@@ -485,7 +487,7 @@ describe("the connection", () => {
     await rival.stop();
   });
 
-  it("removes a webhook that would keep everything from it", async () => {
+  it("removes a webhook that prevents polling", async () => {
     const scene = await telegramScene();
     await scene.fake.setWebhook(true);
     const listening = startListener(scene, scene.platform, new Map());
@@ -494,7 +496,7 @@ describe("the connection", () => {
     await listening.stop();
   });
 
-  it("asks behind its cursor at the start, and from the beginning when Telegram does not know it", async () => {
+  it("polls from its cursor at the start, and from the beginning if Telegram rejects it", async () => {
     const scene = await telegramScene();
     const { fake, dm, ann } = scene;
     await fake.say(dm, ann, "one");
@@ -530,13 +532,13 @@ describe("the connection", () => {
     expect([...cursors.values()]).toEqual(["500001"]);
     resolve();
     await fake.untilIdle();
-    // Handed over when the other was not stored yet: a little behind, never ahead.
+    // Passed before the other one was stored: the cursor lags behind, but is never ahead.
     expect([...cursors.values()]).toEqual(["500002"]);
     expect((await fake.calls("getUpdates")).at(-1)?.payload.offset).toBe(500_003);
     await listening.stop();
   });
 
-  it("hands nothing of a chat over after what could not be stored there", async () => {
+  it("passes no later message of a chat after a message that was not stored", async () => {
     const scene = await telegramScene();
     const { fake, dm, ann } = scene;
     for (const words of ["one", "two", "three"]) await fake.say(dm, ann, words);
@@ -549,37 +551,34 @@ describe("the connection", () => {
     expect(await fake.pending()).toBe(3);
   });
 
-  it.each([1, 2, 3])(
-    "loses nothing and keeps the order when everything goes wrong now and then (%i)",
-    async (seed) => {
-      const scene = await telegramScene({ requireMention: false });
-      const { fake } = scene;
-      await fake.setFaults({
-        seed,
-        duplicateUpdates: 0.2,
-        cut: 0.1,
-        badGateway: 0.1,
-        dropAfter: 0.1,
-        delayMs: 2,
-      });
-      const listening = startListener(scene, scene.platform, new Map());
-      const chats = await Promise.all([11, 12, 13].map((user) => fake.openDm(user)));
-      const said = new Map<number, string[]>(chats.map((chat) => [chat, []]));
-      for (let n = 0; n < 90; n += 1) {
-        const chat = chats[n % 3] ?? 0;
-        said.get(chat)?.push(String(await fake.say(chat, chat, `message ${n}`)));
-        if (n % 10 === 0) await fake.untilIdle();
-      }
-      await fake.untilIdle();
-      await listening.stop();
-      for (const [chat, ids] of said) {
-        const heard = listening.events.filter(({ source }) => source.chatId === String(chat));
-        expect([...new Set(heard.map(({ messageId }) => messageId))]).toEqual(ids);
-      }
-    },
-  );
+  it.each([1, 2, 3])("loses nothing and keeps the order with random faults (%i)", async (seed) => {
+    const scene = await telegramScene({ requireMention: false });
+    const { fake } = scene;
+    await fake.setFaults({
+      seed,
+      duplicateUpdates: 0.2,
+      cut: 0.1,
+      badGateway: 0.1,
+      dropAfter: 0.1,
+      delayMs: 2,
+    });
+    const listening = startListener(scene, scene.platform, new Map());
+    const chats = await Promise.all([11, 12, 13].map((user) => fake.openDm(user)));
+    const said = new Map<number, string[]>(chats.map((chat) => [chat, []]));
+    for (let n = 0; n < 90; n += 1) {
+      const chat = chats[n % 3] ?? 0;
+      said.get(chat)?.push(String(await fake.say(chat, chat, `message ${n}`)));
+      if (n % 10 === 0) await fake.untilIdle();
+    }
+    await fake.untilIdle();
+    await listening.stop();
+    for (const [chat, ids] of said) {
+      const heard = listening.events.filter(({ source }) => source.chatId === String(chat));
+      expect([...new Set(heard.map(({ messageId }) => messageId))]).toEqual(ids);
+    }
+  });
 
-  it("tells the token to nobody, whatever happens", async () => {
+  it("never reveals the token", async () => {
     const scene = await telegramScene();
     for (const kind of ["cut", "badGateway", "dropAfter"] as const) {
       await scene.fake.failNext("getUpdates", { kind });
@@ -594,7 +593,7 @@ describe("the connection", () => {
 });
 
 describe("many files of one chat", () => {
-  it("are fetched four at a time until they are stored, and handed over in their order", async () => {
+  it("are downloaded four at a time until they are stored, and passed in order", async () => {
     const scene = await telegramScene();
     const stored = Promise.withResolvers<void>();
     const listening = startListener(scene, scene.platform, new Map(), () => stored.promise);
@@ -611,7 +610,7 @@ describe("many files of one chat", () => {
     await scene.fake.untilIdle();
   });
 
-  it("that is stopped while files wait for their turn ends, and they come again", async () => {
+  it("that is stopped while files are queued ends, and they are redelivered", async () => {
     const scene = await telegramScene();
     const stuck = Promise.withResolvers<void>();
     const first = startListener(scene, scene.platform, new Map(), () => stuck.promise);

@@ -16,10 +16,10 @@ export interface TelegramSender {
 
 const TEXT_MS = 30_000;
 const UPLOAD_MS = 300_000;
-/** Deliveries of which a part has gone out and the rest is to follow. */
-const MOST_BEGUN = 500;
+/** The number of partly sent deliveries that are remembered. */
+const MAX_PARTLY_SENT = 500;
 
-/** What of a step is asked for. Whatever Telegram objects to is left out at the next try. */
+/** The variant of a call. The next attempt omits the part that Telegram rejected. */
 interface SendVariant {
   readonly chat: number | string;
   readonly thread: number | undefined;
@@ -33,114 +33,114 @@ type Extras = ReturnType<typeof buildExtras>;
 export function telegramSender(api: TelegramApi, mode: ReplyMode, log: Log | undefined): TelegramSender {
   const { InputFile } = loadGrammy();
   const asInput = ({ bytes, name }: OutgoingFile): InputFile => new InputFile(bytes, name);
-  /** By nonce, the ids of the steps that were taken: a further attempt goes on after them. */
-  const begun = new Map<string, readonly number[]>();
+  /** By nonce, the message ids of the completed calls. The next attempt continues after them. */
+  const partlySent = new Map<string, readonly number[]>();
 
-  async function take(
-    step: SendCall,
+  async function sendWithFallback(
+    planned: SendCall,
     first: SendVariant,
     extras: Extras,
     signal: AbortSignal,
   ): Promise<TelegramAnswer<Message>> {
-    let shape = first;
-    const refused = new Set<string>();
+    let variant = first;
+    const tried = new Set<string>();
     for (;;) {
-      const now = shape;
-      const ms = step.type === "text" ? TEXT_MS : UPLOAD_MS;
-      const answer = await api.call((calls, within) => call(calls, step, now, extras, within), {
+      const current = variant;
+      const ms = planned.type === "text" ? TEXT_MS : UPLOAD_MS;
+      const answer = await api.call((calls, within) => call(calls, planned, current, extras, within), {
         signal,
         ms,
       });
       if (answer.ok) return answer;
-      const objection = findRejectedFeature(answer.failure);
-      if (objection === undefined || refused.has(objection)) return answer;
-      refused.add(objection);
+      const rejected = findRejectedFeature(answer.failure);
+      if (rejected === undefined || tried.has(rejected)) return answer;
+      tried.add(rejected);
       log?.info(
-        { chat: shape.chat, objection },
-        "Telegram did not take a message as it was; trying otherwise",
+        { chat: variant.chat, rejected },
+        "Telegram rejected a part of a message; sending it without",
       );
-      if (objection === "markup") shape = { ...shape, asHtml: false };
-      else if (objection === "thread") shape = { ...shape, thread: undefined };
-      else if (objection === "photo") shape = { ...shape, asPhoto: false };
+      if (rejected === "markup") variant = { ...variant, asHtml: false };
+      else if (rejected === "thread") variant = { ...variant, thread: undefined };
+      else if (rejected === "photo") variant = { ...variant, asPhoto: false };
       else if (answer.failure.kind === "answered" && answer.failure.movedTo !== undefined) {
-        shape = { ...shape, chat: answer.failure.movedTo };
+        variant = { ...variant, chat: answer.failure.movedTo };
       }
     }
   }
 
   async function call(
     calls: TelegramMethods,
-    step: SendCall,
-    shape: SendVariant,
+    planned: SendCall,
+    variant: SendVariant,
     extras: Extras,
     signal: Signal,
   ): Promise<Message> {
     const to = {
-      chat_id: shape.chat,
-      ...(shape.thread !== undefined && { message_thread_id: shape.thread }),
+      chat_id: variant.chat,
+      ...(variant.thread !== undefined && { message_thread_id: variant.thread }),
       ...extras,
     };
-    if (step.type === "text") {
+    if (planned.type === "text") {
       return calls.sendMessage(
-        { ...to, ...toTextFields(step.text, shape.asHtml), link_preview_options: { is_disabled: true } },
+        { ...to, ...toTextFields(planned.text, variant.asHtml), link_preview_options: { is_disabled: true } },
         signal,
       );
     }
-    const caption = step.caption === undefined ? {} : toCaptionFields(step.caption, shape.asHtml);
-    const [file, ...more] = step.files;
-    if (file === undefined) throw new Error("a step without files");
+    const caption = planned.caption === undefined ? {} : toCaptionFields(planned.caption, variant.asHtml);
+    const [file, ...more] = planned.files;
+    if (file === undefined) throw new Error("a planned call has no files");
     if (more.length > 0) {
       const { reply_markup: _none, ...bare } = to;
-      const media = step.files.map((one, index) => ({
-        type: one.isPhoto && shape.asPhoto ? ("photo" as const) : ("document" as const),
+      const media = planned.files.map((one, index) => ({
+        type: one.isPhoto && variant.asPhoto ? ("photo" as const) : ("document" as const),
         media: asInput(one),
         ...(index === 0 && caption),
       }));
-      // All of one kind, as the steps were made.
+      // `planSendCalls` puts only files of one kind into an album.
       const [sent] = await calls.sendMediaGroup({ ...bare, media: media as never }, signal);
-      if (sent === undefined) throw new Error("Telegram gave no message for an album");
+      if (sent === undefined) throw new Error("Telegram returned no message for an album");
       return sent;
     }
-    return file.isPhoto && shape.asPhoto
+    return file.isPhoto && variant.asPhoto
       ? calls.sendPhoto({ ...to, ...caption, photo: asInput(file) }, signal)
       : calls.sendDocument({ ...to, ...caption, document: asInput(file) }, signal);
   }
 
   return {
     async send(out, signal) {
-      const steps = await planSendCalls(out);
-      if (steps.length === 0) return { state: "refused", reason: "There is nothing in it to send." };
-      const done = [...(begun.get(out.nonce) ?? [])];
-      const shape: SendVariant = {
+      const calls = await planSendCalls(out);
+      if (calls.length === 0) return { state: "refused", reason: "The message is empty." };
+      const done = [...(partlySent.get(out.nonce) ?? [])];
+      const variant: SendVariant = {
         chat: toTelegramChatId(out.target.chatId),
         thread: parseTelegramId(out.target.threadId),
         asHtml: true,
         asPhoto: true,
       };
-      for (const step of steps.slice(done.length)) {
+      for (const planned of calls.slice(done.length)) {
         const isFirst = done.length === 0;
         const extras = buildExtras(out, mode === "all" || (mode === "first" && isFirst), isFirst);
-        const answer = await take(step, shape, extras, signal);
+        const answer = await sendWithFallback(planned, variant, extras, signal);
         if (!answer.ok) {
           const outcome = toSendOutcome(answer.failure);
-          begun.delete(out.nonce);
+          partlySent.delete(out.nonce);
           if (done.length === 0 || outcome.state === "refused") return outcome;
-          // A part of it is there. We know which, as long as we live and the rest surely is not; whoever comes after us does not.
-          if (outcome.state === "not_sent" && out.nonce !== "") remember(begun, out.nonce, done);
+          // A part was sent. This process remembers which part if the rest was certainly not sent; a later process cannot.
+          if (outcome.state === "not_sent" && out.nonce !== "") remember(partlySent, out.nonce, done);
           return { ...outcome, state: "unknown" };
         }
         done.push(answer.value.message_id);
       }
-      begun.delete(out.nonce);
+      partlySent.delete(out.nonce);
       return { state: "sent", messageId: String(done[0]) };
     },
   };
 }
 
-/** What Telegram reads of a text, formatted or as it stands. */
+/** The fields of a text, as HTML or as plain text. */
 export function toTextFields(text: string, asHtml: boolean): { text: string; parse_mode?: "HTML" } {
-  const { html, text: read } = toHtml(text);
-  return asHtml && read.trim() !== "" ? { text: html, parse_mode: "HTML" } : { text: text.toWellFormed() };
+  const { html, text: visible } = toHtml(text);
+  return asHtml && visible.trim() !== "" ? { text: html, parse_mode: "HTML" } : { text: text.toWellFormed() };
 }
 
 export function toCaptionFields(text: string, asHtml: boolean): { caption: string; parse_mode?: "HTML" } {
@@ -157,12 +157,12 @@ export function parseTelegramId(id: string | undefined): number | undefined {
 }
 
 function buildExtras({ replyTo, buttons, quiet }: Outbound, isReply: boolean, isFirst: boolean) {
-  const answered = isReply ? parseTelegramId(replyTo) : undefined;
+  const replyId = isReply ? parseTelegramId(replyTo) : undefined;
   const keyboard = isFirst && buttons !== undefined ? buildKeyboard(buttons) : [];
   return {
-    // The message may be gone by now; the answer goes all the same.
-    ...(answered !== undefined && {
-      reply_parameters: { message_id: answered, allow_sending_without_reply: true },
+    // The message may have been deleted; the answer is sent anyway.
+    ...(replyId !== undefined && {
+      reply_parameters: { message_id: replyId, allow_sending_without_reply: true },
     }),
     ...(quiet && { disable_notification: true }),
     ...(keyboard.length > 0 && { reply_markup: { inline_keyboard: keyboard } }),
@@ -173,5 +173,5 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);
   const [oldest] = map.keys();
-  if (map.size > MOST_BEGUN && oldest !== undefined) map.delete(oldest);
+  if (map.size > MAX_PARTLY_SENT && oldest !== undefined) map.delete(oldest);
 }

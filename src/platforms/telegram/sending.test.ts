@@ -33,7 +33,7 @@ function withFiles(
 const bytes = (first: number, length = 3): Uint8Array => new Uint8Array(length).fill(first);
 
 describe("a text", () => {
-  it("is shown formatted, without previews of links", async () => {
+  it("is formatted, without link previews", async () => {
     const { fake, platform, dm } = await telegramScene();
     await platform.send(
       createOutbound(placeIn(dm), "**bold** <tag> https://x.example"),
@@ -46,7 +46,7 @@ describe("a text", () => {
     expect(call?.payload.link_preview_options).toEqual({ is_disabled: true });
   });
 
-  it("goes as it stands when Telegram cannot read its form", async () => {
+  it("is sent as plain text if Telegram rejects its format", async () => {
     const { fake, platform, dm } = await telegramScene();
     const description = "Bad Request: can't parse entities: Unsupported start tag";
     await fake.failNext("sendMessage", { kind: "error", code: 400, description });
@@ -58,7 +58,7 @@ describe("a text", () => {
     expect(message?.html).toBeUndefined();
   });
 
-  it("of nothing but marks is sent as marks, and of nothing at all is refused", async () => {
+  it("of marks only is sent as it is, and an empty one is refused", async () => {
     const { fake, platform, dm } = await telegramScene();
     for (const words of ["```\n```", "# "]) {
       expect(await platform.send(createOutbound(placeIn(dm), words), createPlatformSignal())).toMatchObject({
@@ -71,7 +71,7 @@ describe("a text", () => {
     });
   });
 
-  it("calls nobody where it is to be quiet", async () => {
+  it("makes no sound if it is quiet", async () => {
     const { fake, platform, dm } = await telegramScene();
     await platform.send(createOutbound(placeIn(dm), "still at it", { quiet: true }), createPlatformSignal());
     await platform.send(createOutbound(placeIn(dm), "done"), createPlatformSignal());
@@ -79,7 +79,7 @@ describe("a text", () => {
     expect(calls.map(({ payload }) => payload.disable_notification)).toEqual([true, undefined]);
   });
 
-  it("refers to what it answers, also when that is gone, and not where that is turned off", async () => {
+  it("is a reply to the input, also if that was deleted, and not if replies are off", async () => {
     const { fake, platform, dm, ann } = await telegramScene();
     const said = await fake.say(dm, ann, "hello");
     for (const replyTo of [String(said), "999", "callback:press1"]) {
@@ -95,7 +95,7 @@ describe("a text", () => {
     expect(answers.map(({ replyTo }) => replyTo)).toEqual([said, undefined, undefined, undefined]);
   });
 
-  it("refers with every message to what it answers where that is wanted, also with a file behind a long text", async () => {
+  it("is a reply with every message in mode all, also with a file after a long text", async () => {
     const { fake, platform, dm, ann } = await telegramScene({ replyTo: "all" });
     const said = await fake.say(dm, ann, "hello");
     const file = { type: "file", blob: "a", mimeType: "text/plain", size: 1, name: "a.txt" } as const;
@@ -106,7 +106,7 @@ describe("a text", () => {
     expect(answers.map(({ replyTo }) => replyTo)).toEqual([said, said]);
   });
 
-  it("goes into its topic, and into the chat when the topic is gone", async () => {
+  it("goes to its topic, or to the chat if the topic was deleted", async () => {
     const { fake, platform } = await telegramScene();
     const forum = await fake.openGroup({ title: "Riders", forum: true });
     const topic = await fake.openTopic(forum, "Horses");
@@ -127,7 +127,7 @@ describe("a text", () => {
 });
 
 describe("files", () => {
-  it("go with their caption in one message: pictures as photos, anything else as documents", async () => {
+  it("are sent with their caption in one message: pictures as photos, others as documents", async () => {
     const { fake, platform, dm } = await telegramScene();
     await platform.send(withFiles(dm, "**a picture**", [{ bytes: bytes(1) }]), createPlatformSignal());
     const named = { bytes: bytes(2), mimeType: "text/csv", name: 'a/b; "c".csv' };
@@ -145,7 +145,7 @@ describe("files", () => {
     expect(await fake.file(messages[0]?.files[0]?.id ?? "")).toEqual(bytes(1));
   });
 
-  it("that Telegram does not take as a photo go as a document: too large, or of an odd shape", async () => {
+  it("that Telegram rejects as a photo are sent as a document", async () => {
     const { fake, platform, dm } = await telegramScene();
     await platform.send(
       withFiles(dm, "", [{ bytes: bytes(1, 10 * 1024 * 1024 + 1) }]),
@@ -160,7 +160,7 @@ describe("files", () => {
     expect((await fake.messages(dm)).map(({ files }) => files[0]?.kind)).toEqual(["document", "document"]);
   });
 
-  it("several are one album", async () => {
+  it("are sent as one album if there are several", async () => {
     const { fake, platform, dm } = await telegramScene();
     await platform.send(
       withFiles(
@@ -188,33 +188,33 @@ describe("files", () => {
     ]);
   });
 
-  it("with a long text follow it, and a further attempt goes on where the first has stopped", async () => {
+  it("with a long text follow it, and a retry continues after the sent part", async () => {
     const { fake, platform, dm } = await telegramScene();
     const long = "word ".repeat(300).trim();
     const out = withFiles(dm, long, [{ bytes: bytes(1) }], { buttons: [[{ label: "Yes", line: "/yes" }]] });
     await fake.failNext("sendPhoto", { kind: "badGateway" });
-    // For whoever comes after a crash, a part may be there.
+    // After a crash, a part may have been sent.
     expect(await platform.send(out, createPlatformSignal())).toMatchObject({ state: "unknown" });
     expect(await platform.send(out, createPlatformSignal())).toEqual({ state: "sent", messageId: "1" });
     expect((await fake.messages(dm)).map((message) => [message.text, message.files.length])).toEqual([
       [long, 0],
       ["", 1],
     ]);
-    // Sent as a whole, it can be sent as a whole again.
+    // After a complete delivery, the same nonce sends everything again.
     expect(await platform.send(out, createPlatformSignal())).toEqual({ state: "sent", messageId: "3" });
   });
 
-  it("of which nobody knows whether they arrived are sent with their text again", async () => {
+  it("with an unknown outcome are sent again with their text", async () => {
     const { fake, platform, dm } = await telegramScene();
     const out = withFiles(dm, "word ".repeat(300).trim(), [{ bytes: bytes(1) }]);
     await fake.failNext("sendPhoto", { kind: "dropAfter" });
     expect(await platform.send(out, createPlatformSignal())).toMatchObject({ state: "unknown" });
-    // The gateway marks what it repeats, and the mark is in the text.
+    // The gateway marks repeated messages, and the text contains the mark.
     await platform.send(out, createPlatformSignal());
     expect((await fake.messages(dm)).map(({ files }) => files.length)).toEqual([0, 1, 0, 1]);
   });
 
-  it("that are no longer stored are told of", async () => {
+  it("that are no longer stored are replaced by a text", async () => {
     const { fake, platform, dm } = await telegramScene();
     const out = withFiles(dm, "here", [{ bytes: bytes(1), name: "a.png" }], { blob: async () => undefined });
     await platform.send(out, createPlatformSignal());
@@ -222,7 +222,7 @@ describe("files", () => {
   });
 });
 
-describe("what became of it", () => {
+describe("the outcome of a message", () => {
   it.each([
     [403, "Forbidden: bot was blocked by the user", "refused", "This person has blocked the bot."],
     [403, "Forbidden: bot was kicked from the group chat", "refused", "The bot is no longer in this chat."],
@@ -245,7 +245,7 @@ describe("what became of it", () => {
     expect(await fake.messages(dm)).toEqual([]);
   });
 
-  it("an error for one message is told apart from a Telegram that is down, also after a part of it has gone out", async () => {
+  it("an error about one message differs from an outage of Telegram, also after a part was sent", async () => {
     const { fake, platform, dm } = await telegramScene();
     const broken = { kind: "error", code: 500, description: "Internal Server Error" } as const;
     const reason = "Telegram said: Internal Server Error";
@@ -268,7 +268,7 @@ describe("what became of it", () => {
     expect(down).not.toHaveProperty("cause");
   });
 
-  it("a chat that is flooded asks to wait", async () => {
+  it("a flood limit asks to wait", async () => {
     const { fake, platform, dm } = await telegramScene();
     await fake.setFlood(5000);
     await platform.send(createOutbound(placeIn(dm), "one"), createPlatformSignal());
@@ -276,7 +276,7 @@ describe("what became of it", () => {
     expect(second).toMatchObject({ state: "not_sent", retryAfterMs: 5000 });
   });
 
-  it("a connection that is cut before or after is the same to us: unknown", async () => {
+  it("a connection that breaks before or after the effect has an unknown outcome", async () => {
     const { fake, platform, dm } = await telegramScene();
     for (const kind of ["cut", "dropAfter"] as const) {
       await fake.failNext("sendMessage", { kind });
@@ -287,7 +287,7 @@ describe("what became of it", () => {
     expect((await fake.messages(dm)).map((message) => message.text)).toEqual(["dropAfter"]);
   });
 
-  it("a name that leads nowhere is not sent, and not told", async () => {
+  it("an unknown host means not sent, and the reason does not contain it", async () => {
     const platform = telegram({ token: "42:secret", apiRoot: "http://nowhere.invalid" });
     const sent = await platform.send(createOutbound(placeIn(7), "hello"), createPlatformSignal());
     expect(sent).toMatchObject({ state: "not_sent" });
@@ -296,7 +296,7 @@ describe("what became of it", () => {
 });
 
 describe("a message that was sent", () => {
-  it("is replaced with its buttons, and a change that is none is no failure", async () => {
+  it("is replaced with its buttons, and an edit without a change is no failure", async () => {
     const { fake, platform, dm } = await telegramScene();
     const draft = createOutbound(placeIn(dm), "thinking", { buttons: [[{ label: "Stop", line: "/stop" }]] });
     await platform.send(draft, createPlatformSignal());
@@ -310,7 +310,7 @@ describe("a message that was sent", () => {
     expect(await fake.messages(dm)).toMatchObject([{ text: "done", edits: ["thinking"], buttons: [] }]);
   });
 
-  it("cannot be replaced when it is gone or somebody else's, and its form may be refused", async () => {
+  it("cannot be replaced if it was deleted or is not ours, and its format may be rejected", async () => {
     const { fake, platform, dm, ann } = await telegramScene();
     const theirs = await fake.say(dm, ann, "hello");
     const out = createOutbound(placeIn(dm), "**new**");
@@ -340,7 +340,7 @@ describe("a message that was sent", () => {
 });
 
 describe("the bot", () => {
-  it("offers its commands, those that Telegram has a place for", async () => {
+  it("publishes its commands, as far as Telegram accepts them", async () => {
     const { fake, platform } = await telegramScene();
     await platform.setMenu?.(
       [
@@ -356,14 +356,14 @@ describe("the bot", () => {
     ]);
   });
 
-  it("shows drafts as often as Telegram allows", () => {
+  it("updates drafts as often as Telegram allows", () => {
     const platform = telegram({ token: "42:secret" });
     expect([placeIn(7), placeIn(-7)].map((place) => platform.getDraftIntervalMs?.(place))).toEqual([
       1100, 3100,
     ]);
   });
 
-  it("is known by its token, before anybody is asked", () => {
+  it("gets its id from the token, without a request", () => {
     expect(telegram({ token: "123:abc" }).account).toBe("123");
     for (const token of ["", "abc", "123", "123:", "123:a b", " 123:abc"]) {
       expect(() => telegram({ token })).toThrow(expect.objectContaining({ code: "invalid_config" }));
@@ -371,7 +371,7 @@ describe("the bot", () => {
     expect(() => telegram({ token: "1:secret", apiRoot: "nowhere" })).toThrow(/must begin with https/);
   });
 
-  it("tells its name to whoever connects it, or why it cannot", async () => {
+  it("returns its name when the token is checked, or the reason of the failure", async () => {
     const { fake } = await telegramScene();
     expect(await checkToken({ token: fake.token, apiRoot: `${fake.url}/` })).toEqual({
       id: "42",
@@ -386,7 +386,7 @@ describe("the bot", () => {
     });
   });
 
-  it("says what to install when its library is missing", () => {
+  it("names the package to install if its library is missing", () => {
     const missing = Object.assign(new Error("Cannot find module 'grammy'"), { code: "MODULE_NOT_FOUND" });
     const load = (): never => {
       throw missing;

@@ -1,7 +1,7 @@
 import type { Chat, Message, User } from "grammy/types";
 import { type Source, source } from "../../core/source.ts";
 
-/** Where a message was said and by whom. */
+/** The chat and sender of a message. */
 export function buildTelegramSource(message: Message, by: MessageSender = getMessageSender(message)): Source {
   const { chat } = message;
   return source({
@@ -11,7 +11,7 @@ export function buildTelegramSource(message: Message, by: MessageSender = getMes
     chatName: chat.type === "private" ? formatName(chat) : chat.title,
     userId: by?.id,
     userName: by?.name,
-    // Replies in plain groups have a thread id too; only in a topic it is a place of its own.
+    // Replies in plain groups have a thread id too, but only a topic is a separate conversation.
     threadId: message.is_topic_message === true ? message.message_thread_id : undefined,
   });
 }
@@ -19,12 +19,13 @@ export function buildTelegramSource(message: Message, by: MessageSender = getMes
 export type MessageSender = { readonly id: number; readonly name: string | undefined } | undefined;
 
 /**
- * In channels nobody is known. Whoever speaks for a group or a channel shares one id with all who do so anywhere, so they
- * are known by the chat for which they speak.
+ * Channel posts have no sender. All people who speak for a chat share one user id, so the id of the chat they speak for is
+ * used instead.
  */
-function getMessageSender({ chat, from, sender_chat: behind }: Message): MessageSender {
+function getMessageSender({ chat, from, sender_chat: senderChat }: Message): MessageSender {
   if (chat.type === "channel") return undefined;
-  if (behind !== undefined) return { id: behind.id, name: "title" in behind ? behind.title : undefined };
+  if (senderChat !== undefined)
+    return { id: senderChat.id, name: "title" in senderChat ? senderChat.title : undefined };
   return from && toMessageSender(from);
 }
 

@@ -1,26 +1,19 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { type BackOff, computeBackOff } from "../../core/back-off.ts";
+import { pause } from "../../system/pause.ts";
 
-/** Waiting and chance, so that nobody has to wait to see what happens afterwards. */
+/** Timers and randomness. Tests replace them to avoid waiting. */
 export interface Timing {
-  /** Resolves after that time, or as soon as the signal aborts. */
+  /** Resolves after `ms`, or as soon as the signal aborts. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
   /** 0 ≤ x < 1. */
   random(): number;
 }
 
-export const systemTiming: Timing = {
-  wait: (ms, signal) =>
-    sleep(ms, undefined, { signal }).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    }),
-  random: Math.random,
-};
+export const systemTiming: Timing = { wait: pause, random: Math.random };
 
-const FIRST_MS = 1000;
-const LONGEST_MS = 30_000;
+const RETRY: BackOff = { firstMs: 1000, maxMs: 30_000, spread: [0.5, 1] };
 
-/** How long to wait after the n-th failure in a row: doubled each time, and never the same for many at once. */
-export function computeBackOffMs(failures: number, random: number): number {
-  const step = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(10, failures - 1));
-  return Math.round(step * (0.5 + random / 2));
+/** The wait after the n-th failure in a row: exponential, with jitter. */
+export function computeRetryDelay(failures: number, { random }: Pick<Timing, "random">): number {
+  return computeBackOff(RETRY, failures, random());
 }

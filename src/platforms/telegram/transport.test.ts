@@ -23,7 +23,7 @@ function send(apiRoot: string): Promise<SendOutcome> {
   return telegram({ token: TOKEN, apiRoot }).send(out, new AbortController().signal);
 }
 
-describe("something between the bot and Telegram", () => {
+describe("a proxy between the bot and Telegram", () => {
   it.each([
     [504, "unknown"],
     [502, "not_sent"],
@@ -32,7 +32,7 @@ describe("something between the bot and Telegram", () => {
     expect(await send(proxy)).toMatchObject({ state });
   });
 
-  it("that sends the bot on to another address does not get the token there", async () => {
+  it("that redirects the bot does not get the token at the new address", async () => {
     const asked: (string | undefined)[] = [];
     const other = await serve((request, response) => {
       asked.push(request.url);

@@ -1,4 +1,4 @@
-/** The answer did not come from the Bot API: a proxy's page, an answer that was cut off. */
+/** The answer is not from the Bot API: a page of a proxy, or a truncated answer. */
 export class NoApiAnswer extends Error {
   readonly status: number;
 
@@ -14,13 +14,13 @@ interface FetchInit {
 }
 
 /**
- * How grammY reaches the network. Node's own fetch tells whether a connection was ever made, and the status of an answer
- * that is no JSON: what decides whether a message may have arrived.
+ * The `fetch` for grammY. Node's fetch reports whether a connection was made and the status of a non-JSON answer: both are
+ * needed to decide whether a message may have arrived.
  */
 export async function fetchBotApi(url: string, init: FetchInit): Promise<Response> {
   const { signal, ...rest } = init;
   const aborting = new AbortController();
-  // grammY's signal is another library's, which fetch does not take.
+  // grammY's signal comes from another library, and fetch does not accept it.
   if (signal?.aborted) aborting.abort();
   signal?.addEventListener("abort", () => aborting.abort(), { once: true });
   const response = await fetch(url, { ...rest, signal: aborting.signal, redirect: "error" });
@@ -42,11 +42,11 @@ const NEVER_CONNECTED =
   /^(?:UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH)$/;
 const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/;
 
-/** Whether the request surely never left: no connection was made. */
+/** Whether the request was certainly not sent, because there was no connection. */
 export function isNeverSent(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, syscall } = cause as NodeJS.ErrnoException;
-    // Several addresses of one name were tried, and none took the connection.
+    // Node tried several addresses of a name, and none accepted the connection.
     if (cause instanceof AggregateError) return true;
     if (syscall === "connect" || syscall === "getaddrinfo") return true;
     if (code !== undefined && (NEVER_CONNECTED.test(code) || NOT_TRUSTED.test(code))) return true;
@@ -54,7 +54,7 @@ export function isNeverSent(error: unknown): boolean {
   return false;
 }
 
-/** What is known of a failed connection, without addresses: they hold the token. */
+/** The error code of a failed connection. Not its message, which may contain the URL with the token. */
 export function readNetworkErrorCode(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException;

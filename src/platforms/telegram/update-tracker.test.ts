@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createUpdateTracker } from "./update-tracker.ts";
 
-describe("what Telegram may forget", () => {
-  it("is everything before the first that is not stored", () => {
+describe("the next offset", () => {
+  it("is the first update that is not stored", () => {
     const ledger = createUpdateTracker();
     expect(ledger.getNextOffset()).toBeUndefined();
     for (const id of [10, 11, 12]) ledger.add(id);
@@ -12,7 +12,7 @@ describe("what Telegram may forget", () => {
     expect(ledger.getNextOffset([11])).toBe(13);
   });
 
-  it("never ends within an album, also where two albums reach into each other", () => {
+  it("never splits an album, also if two albums overlap", () => {
     const ledger = createUpdateTracker();
     for (const id of [10, 11, 12, 13, 14, 15]) ledger.add(id);
     ledger.join([10, 12]);
@@ -23,7 +23,7 @@ describe("what Telegram may forget", () => {
     expect(ledger.getNextOffset()).toBe(16);
   });
 
-  it("begins anew when Telegram numbers anew", () => {
+  it("restarts when Telegram restarts its numbers", () => {
     const ledger = createUpdateTracker();
     ledger.add(1000);
     ledger.markStored([1000]);
@@ -33,7 +33,7 @@ describe("what Telegram may forget", () => {
     expect(ledger.getNextOffset()).toBe(6);
   });
 
-  it("is never something that is not stored, nor a part of what is one message", () => {
+  it("never passes an unstored update, nor a part of one message", () => {
     const shape = fc.array(fc.record({ group: fc.nat(3), stored: fc.boolean() }), {
       minLength: 1,
       maxLength: 20,

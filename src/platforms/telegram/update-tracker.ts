@@ -1,16 +1,16 @@
 /**
- * Which updates are stored. The next offset tells Telegram to forget everything before it, so it may only pass what is
- * stored; and it never falls within an album, or the rest would come again as another message.
+ * Tracks which updates are stored. Telegram forgets everything before the next offset, so the offset passes only stored
+ * updates. It never splits an album, or the rest would arrive again as another message.
  */
 export interface UpdateTracker {
-  /** False if it is here already: what is not confirmed comes with every answer. */
+  /** False if the update is known: Telegram returns unconfirmed updates with every poll. */
   add(id: number): boolean;
-  /** These are one message: they are confirmed together. */
+  /** Joins the updates of one message. They are confirmed together. */
   join(ids: readonly number[]): void;
   markStored(ids: readonly number[]): void;
-  /** Everything before it is stored, or will be with these. Undefined while nothing has come. */
+  /** The offset before which all updates are stored, if `with_` count as stored. `undefined` before the first update. */
   getNextOffset(with_?: readonly number[]): number | undefined;
-  /** What lies before it will not come again. */
+  /** Forgets the updates before `id`, which Telegram does not return any more. */
   forgetBefore(id: number): void;
   hasUnstored(): boolean;
 }
@@ -22,7 +22,7 @@ interface TrackedUpdate {
 
 export function createUpdateTracker(): UpdateTracker {
   const entries = new Map<number, TrackedUpdate>();
-  /** The last that came. Telegram may start its numbers anew after a silent week, so it is not always the highest. */
+  /** The last update. Not always the highest id: Telegram may restart its numbers after a week without updates. */
   let last: number | undefined;
 
   return {
@@ -51,7 +51,7 @@ export function createUpdateTracker(): UpdateTracker {
       for (const [id, { isStored }] of entries) {
         if (!isStored && !with_.includes(id)) low = Math.min(low, id);
       }
-      // Descending, so that an album which reaches into another takes that along.
+      // Descending, so that an album that overlaps another one includes it.
       for (const [id, { first }] of [...entries].toSorted(([a], [b]) => b - a)) {
         if (id >= low && first < low) low = first;
       }

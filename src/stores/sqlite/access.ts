@@ -11,14 +11,14 @@ interface AccountPersonRow {
   role: "member" | null;
 }
 
-/** Asked for every message that arrives: two look-ups by key at most, and nothing is made. */
+/** Runs for every inbound message: at most two look-ups by key, and no row is created. */
 export function getAccount(db: Db, { platform, userId, altId }: AccountName): AccountRole | undefined {
   const byAlt =
     altId === undefined ? undefined : db.get<AccountPersonRow>(sql.personByAltIdSql, platform, altId);
   let row =
     byAlt ??
     (userId === undefined ? undefined : db.get<AccountPersonRow>(sql.personByUserIdSql, platform, userId));
-  // An id that passed from one person to another: the alternative one, which does not, tells them apart.
+  // An id can pass from one person to another; the alternative id cannot, so it distinguishes them.
   if (row !== undefined && altId !== undefined && row.alt_id !== null && row.alt_id !== altId)
     row = undefined;
   if (row === undefined) return isOwnerPlatform(platform) ? { person: OWNER, role: "owner" } : undefined;
@@ -34,7 +34,7 @@ function getRole(person: PersonId, role: "member" | null): AccessRole | undefine
   return person === OWNER ? "owner" : (role ?? undefined);
 }
 
-/** The owner keeps theirs, and there is nothing to give to nobody. */
+/** The owner's role never changes, and an unknown person gets none. */
 export function setRole(
   db: Db,
   { person, role, now }: { person: PersonId; role: Exclude<AccessRole, "owner"> | undefined; now: number },

@@ -20,7 +20,7 @@ const accountByUserIdSql = "select * from accounts where platform = ? and user_i
 const accountByAltIdSql = "select * from accounts where platform = ? and alt_id = ?";
 export const accountByNumberSql = "select * from accounts where n = ?";
 
-/** Platforms on which whoever speaks is the owner of this home. */
+/** Platforms on which every sender is the owner of this home. */
 const OWNER_PLATFORMS: ReadonlySet<string> = new Set(["local", EDITOR_PLATFORM, "web"]);
 
 export function isOwnerPlatform(platform: string): boolean {
@@ -28,15 +28,14 @@ export function isOwnerPlatform(platform: string): boolean {
 }
 
 /**
- * The one account behind (platform, id, alternative id), made at its first contact. A platform that gives the
- * alternative id only sometimes still gets one account: whichever half is known finds it, and the other half
- * is learnt when both come together.
+ * The one account for (platform, id, alternative id), created on first contact. A platform that sends the alternative id
+ * only sometimes still gets one account: either id finds it, and the other is added when both come together.
  */
 export function resolveAccount(
   db: Db,
   source: Source,
   participant: Participant,
-  named: PersonId | undefined,
+  knownPerson: PersonId | undefined,
   now: number,
 ): AccountRow {
   const { platform } = source;
@@ -51,7 +50,7 @@ export function resolveAccount(
   if (found !== undefined && foundAlt !== undefined && found.n !== foundAlt.n)
     return mergeAccounts(db, found, foundAlt, now);
   const account = found ?? foundAlt;
-  if (account === undefined) return createAccount(db, source, id, altId, named, now);
+  if (account === undefined) return createAccount(db, source, id, altId, knownPerson, now);
   const [user_id, alt_id] = [id ?? account.user_id, altId ?? account.alt_id];
   if (user_id !== account.user_id || alt_id !== account.alt_id) {
     db.run("update accounts set user_id = ?, alt_id = ? where n = ?", user_id, alt_id, account.n);
@@ -59,20 +58,20 @@ export function resolveAccount(
   return { ...account, user_id, alt_id };
 }
 
-/** The person behind a direct chat without a named sender: the chat itself is the account. */
+/** The person of a direct chat without a sender: the chat itself is the account. */
 export function resolvePerson(
   db: Db,
   source: Source,
   account: AccountRow | undefined,
-  named: PersonId | undefined,
+  knownPerson: PersonId | undefined,
   now: number,
 ): PersonId {
-  if (named !== undefined) return ensurePerson(db, named, now);
+  if (knownPerson !== undefined) return ensurePerson(db, knownPerson, now);
   if (OWNER_PLATFORMS.has(source.platform)) return ensurePerson(db, OWNER, now);
   return (account ?? resolveAccount(db, source, { id: source.chatId }, undefined, now)).person;
 }
 
-/** An id for somebody who was not here before. */
+/** An id for a new person. */
 export function createPersonId(): PersonId {
   return `p_${randomHex(6)}`;
 }
@@ -87,11 +86,11 @@ function createAccount(
   source: Source,
   id: string | null,
   altId: string | null,
-  named: PersonId | undefined,
+  knownPerson: PersonId | undefined,
   now: number,
 ): AccountRow {
-  const owns = OWNER_PLATFORMS.has(source.platform) ? OWNER : createPersonId();
-  const person = ensurePerson(db, named ?? owns, now);
+  const owner = OWNER_PLATFORMS.has(source.platform) ? OWNER : createPersonId();
+  const person = ensurePerson(db, knownPerson ?? owner, now);
   const { lastInsertRowid } = db.run(
     "insert into accounts (platform, user_id, alt_id, person, name, created_at) values (?, ?, ?, ?, ?, ?)",
     source.platform,
@@ -105,47 +104,47 @@ function createAccount(
 }
 
 /**
- * Two accounts turn out to be one. The older stays and takes over the other's conversations and sessions. Where
- * both talked in one place, the later active conversation stays and the other's session remains resumable.
+ * Two accounts turn out to be one. The older remains and gets the other's conversations and sessions. If both have a
+ * conversation in one chat, the one with later activity remains, and the other's session can be resumed.
  */
 function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): AccountRow {
   const [kept, gone] = byId.n < byAltId.n ? [byId, byAltId] : [byAltId, byId];
   const person = gone.person === OWNER ? OWNER : kept.person;
-  for (const theirs of db.all<ConversationRow>("select * from conversations where account = ?", gone.n)) {
-    const mine = db.get<ConversationRow>(
+  for (const other of db.all<ConversationRow>("select * from conversations where account = ?", gone.n)) {
+    const own = db.get<ConversationRow>(
       "select * from conversations where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ? and account = ?",
-      theirs.profile,
-      theirs.platform,
-      theirs.chat_type,
-      theirs.chat_id,
-      theirs.thread_id,
+      other.profile,
+      other.platform,
+      other.chat_type,
+      other.chat_id,
+      other.thread_id,
       kept.n,
     );
-    if (mine === undefined) {
-      db.run("update conversations set account = ? where n = ?", kept.n, theirs.n);
+    if (own === undefined) {
+      db.run("update conversations set account = ? where n = ?", kept.n, other.n);
       continue;
     }
-    const [stays, leaves] = mine.active_at >= theirs.active_at ? [mine, theirs] : [theirs, mine];
-    db.run("update inbox set conversation = ? where conversation = ? and state = 0", stays.n, leaves.n);
+    const [winner, loser] = own.active_at >= other.active_at ? [own, other] : [other, own];
+    db.run("update inbox set conversation = ? where conversation = ? and state = 0", winner.n, loser.n);
     db.run(
       "update turns set conversation = ? where conversation = ? and state = 'running'",
-      stays.n,
-      leaves.n,
+      winner.n,
+      loser.n,
     );
-    db.run("delete from conversations where n = ?", leaves.n);
-    db.run("update conversations set account = ? where n = ?", kept.n, stays.n);
-    db.run(sql.endUnreferencedSessionSql, now, "merged", leaves.session);
+    db.run("delete from conversations where n = ?", loser.n);
+    db.run("update conversations set account = ? where n = ?", kept.n, winner.n);
+    db.run(sql.endUnreferencedSessionSql, now, "merged", loser.session);
     db.run(
       sql.insertDecisionSql,
-      stays.n,
+      winner.n,
       now,
       "merged",
       "one account",
       null,
       null,
       null,
-      getSessionId(db, leaves.session),
-      getSessionId(db, stays.session),
+      getSessionId(db, loser.session),
+      getSessionId(db, winner.session),
     );
   }
   db.run("delete from accounts where n = ?", gone.n);
@@ -157,8 +156,8 @@ function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: numbe
     person,
     kept.n,
   );
-  const leaving = person === kept.person ? gone.person : kept.person;
-  if (leaving !== person) mergePerson(db, leaving, person, now);
+  const mergedPerson = person === kept.person ? gone.person : kept.person;
+  if (mergedPerson !== person) mergePerson(db, mergedPerson, person, now);
   return { ...kept, user_id, alt_id, person };
 }
 

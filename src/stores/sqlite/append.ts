@@ -18,19 +18,19 @@ export function append(db: Db, input: Append): { seqs: number[] } | Refused {
   db.run(sql.growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
   if (input.usage !== undefined)
     addSessionUsage(db, session, { purpose: "answer", usage: input.usage, now: input.now });
-  // What the holder had said before its message was whole is in that message now.
+  // The message now contains the draft that the lease holder saved before the message was complete.
   if (input.fence !== undefined && grown.seqs.length > 0) db.run(sql.clearTurnDraftSql, session.n);
-  // A person speaks, so what points here is in use; what only the agent or a program says does not count.
+  // Only messages of people count as activity of the conversations, not those of agents or processes.
   if (grown.humans > 0) db.run(sql.touchSessionConversationsSql, input.now, session.n);
   return { seqs: grown.seqs };
 }
 
 export function checkFence(session: SessionRow, fence: number | undefined): Refused | undefined {
   if (fence === undefined || (session.fence === fence && session.lease_holder !== null)) return undefined;
-  return refuse("stale_fence", "Another runner has taken this session over; this write comes too late.");
+  return refuse("stale_fence", "Another runner has taken over this session, so this write was refused.");
 }
 
-/** What the session's row must grow by; each caller does so in the statement it runs anyway. */
+/** The growth of the session's row; each caller writes it in a statement that it runs anyway. */
 export interface SessionGrowth {
   readonly seqs: number[];
   readonly lastAt: number;
@@ -38,7 +38,7 @@ export interface SessionGrowth {
   readonly toolCalls: number;
 }
 
-/** Inserts the rows at the session's end. The caller grows the session's row in the same step. */
+/** Inserts the rows at the end of the session. The caller updates the session's row in the same step. */
 export function insertMessages(
   db: Db,
   session: Pick<SessionRow, "n" | "next_seq">,
@@ -71,12 +71,12 @@ export function insertMessages(
   return { seqs, lastAt, humans, toolCalls };
 }
 
-/** Names the blobs that this session needs. One that is not there fails the step: a part never dangles. */
+/** Records the blobs that this session needs. A missing blob fails the step: a part never refers to nothing. */
 export function recordBlobUses(db: Db, session: number, message: Pick<NewMessage, "parts">): void {
   for (const part of message.parts) {
     if (!("blob" in part) || part.blob === undefined) continue;
     if (db.get(sql.blobSizeSql, part.blob) === undefined) {
-      throw new PostriderError("invalid_input", "A part names bytes that were not given with it.", {
+      throw new PostriderError("invalid_input", "A part refers to a blob that does not exist.", {
         details: { field: "blob", hash: part.blob },
       });
     }

@@ -40,7 +40,7 @@ export interface ApprovalRuleRow {
   never: number;
 }
 
-/** Of a never, and of what has no folder. */
+/** The folder of a `never` rule, and of requests without a folder. */
 const ANY_FOLDER = "";
 
 const SELECT_APPROVAL = "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
@@ -58,7 +58,10 @@ export function createApproval(
     target: string;
   }>(sql.turnToFinishSql, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
-    return refuse("stale_fence", "This turn was finished or taken over by another runner; nobody was asked.");
+    return refuse(
+      "stale_fence",
+      "This turn was finished or taken over by another runner; the approval was not requested.",
+    );
   }
   const request = JSON.stringify(input.request);
   const before =
@@ -84,7 +87,7 @@ export function createApproval(
   return toApproval(getApprovalRow(db, lastInsertRowid));
 }
 
-/** The first that an earlier attempt has asked in these words and that this one has not taken up. It is this one's from now on. */
+/** Takes over the first open or answered request of an earlier attempt with the same text. */
 function adoptEarlierApproval(
   db: Db,
   turn: { n: number; session: number; attempt: number },
@@ -105,7 +108,7 @@ function adoptEarlierApproval(
   return found;
 }
 
-/** Where several people share a conversation, whoever spoke last to begin the turn. Who speaks without a name cannot. */
+/** In a shared conversation, the sender of the turn's last input; the owner if that sender has no name. */
 function findApprover(db: Db, conversation: number, target: Source): PersonId {
   const own = db.get<ConversationRow>(sql.conversationByNumberSql, conversation)?.person;
   if (own !== null && own !== undefined) return own;
@@ -183,7 +186,7 @@ export function listApprovals(db: Db, input: { person: PersonId; conversation?: 
   return convertReadable(rows, toApproval);
 }
 
-/** Asked in a chat, everyone there reads it: it must have been asked there. */
+/** Every member of a chat reads the answer there: a request is visible only in the chat where it was made. */
 export function getApproval(db: Db, input: { asker: Asker; approval: number }): Approval | undefined {
   const { asker } = input;
   const row = findApprovalRow(db, input.approval);
@@ -203,8 +206,8 @@ export function checkApprovalRules(
 ): "allowed" | "never" | undefined {
   const { person, session, pattern, folder = ANY_FOLDER } = input;
   const row = db.get<{ never: number | null }>(sql.approvalRuleSql, person, pattern, folder, session);
-  const said = row?.never ?? undefined;
-  return said === undefined ? undefined : said === 0 ? "allowed" : "never";
+  const never = row?.never ?? undefined;
+  return never === undefined ? undefined : never === 0 ? "allowed" : "never";
 }
 
 export function listApprovalRules(db: Db, { person }: { person: PersonId }): ApprovalRule[] {
@@ -224,8 +227,8 @@ export function removeApprovalRule(
   input: { person: PersonId; pattern: string; folder?: string; session?: string },
 ): boolean {
   const { person, pattern, folder = ANY_FOLDER, session } = input;
-  const where = session === undefined ? 0 : db.get<{ n: number }>(sql.sessionByIdSql, session)?.n;
-  return where !== undefined && db.run(sql.deleteApprovalRuleSql, person, pattern, folder, where).changes > 0;
+  const scope = session === undefined ? 0 : db.get<{ n: number }>(sql.sessionByIdSql, session)?.n;
+  return scope !== undefined && db.run(sql.deleteApprovalRuleSql, person, pattern, folder, scope).changes > 0;
 }
 
 function findApprovalRow(db: Db, n: number): ApprovalRow | undefined {
@@ -234,7 +237,7 @@ function findApprovalRow(db: Db, n: number): ApprovalRow | undefined {
 
 function getApprovalRow(db: Db, n: number): ApprovalRow {
   const row = findApprovalRow(db, n);
-  if (row === undefined) throw new Error(`approval ${n} is gone though it was just asked`);
+  if (row === undefined) throw new Error(`approval ${n} is missing right after its insert`);
   return row;
 }
 

@@ -28,41 +28,41 @@ export function attach(db: Db, input: SessionRequest & Attach): Opened | Refused
   const { asker, now } = input;
   const target = findSessionRow(db, input.session);
   if (target === undefined) return sessionNotFound;
-  // Its agent would be made from what cannot be read.
+  // The session's agent is built from this configuration, so it must be readable.
   if (target.config !== null)
     requireObject(target.config, { table: "sessions", column: "config", row: target.handle });
-  const place = lookUpConversation(db, input);
-  const { found } = place;
-  if (found === undefined) return attachNewConversation(db, input, place, target);
+  const match = lookUpConversation(db, input);
+  const { found } = match;
+  if (found === undefined) return attachNewConversation(db, input, match, target);
   if (!canSpeakIn(asker, found)) return conversationNotFound;
-  const moved = moveConversation(db, asker, found, target, now, found.account !== place.account);
+  const moved = moveConversation(db, asker, found, target, now, found.account !== match.account);
   if (isRefused(moved) || moved.session.endedAt === undefined) return moved;
-  // Closed by hand, while the conversation went on pointing there.
+  // The session was closed by hand while the conversation still pointed to it.
   db.run(sql.reopenSessionSql, target.n);
   return readOpened(db, found.n, moved);
 }
 
-/** A conversation that begins with a session that is there already. */
+/** Creates a conversation that points to an existing session. */
 function attachNewConversation(
   db: Db,
   input: SessionRequest & Attach,
-  place: ConversationMatch,
+  match: ConversationMatch,
   target: SessionRow,
 ): Opened | Refused {
   const { asker, source, profile, now } = input;
-  const person = place.person();
-  const here: ChatRow = {
+  const person = match.person();
+  const chat: ChatRow = {
     platform: source.platform,
     chat_type: source.chatType,
     chat_id: source.chatId,
     thread_id: source.threadId ?? "",
     person: person ?? null,
   };
-  if (!canSpeakIn(asker, here)) return conversationNotFound;
-  const refused = checkReaders(asker, here, target) ?? leaveChat(db, here, target, now);
+  if (!canSpeakIn(asker, chat)) return conversationNotFound;
+  const refused = checkReaders(asker, chat, target) ?? leaveChat(db, chat, target, now);
   if (refused !== undefined) return refused;
   db.run(sql.insertProfileSql, profile, now);
-  const n = insertConversationRow(db, input, place.account, person, target.n, now);
+  const n = insertConversationRow(db, input, match.account, person, target.n, now);
   recordDecision(db, n, now, "created", { to: target.id });
   db.run(sql.reopenSessionSql, target.n);
   return readOpened(db, n, { created: false, usesOldScope: false });

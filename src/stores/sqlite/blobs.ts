@@ -3,15 +3,15 @@ import type { Db } from "./connection.ts";
 import { SEQS_PER_SESSION, toMessageId } from "./rows.ts";
 import * as sql from "./sql.ts";
 
-/** In blob_uses.session: needed by a delivery that belongs to none. */
+/** In blob_uses.session: a delivery without a session needs the blob. */
 export const NO_SESSION = 0;
 
-/** The bytes that a message names. */
+/** The hashes of the blobs in a message. */
 export function getBlobHashes({ parts }: Pick<NewMessage, "parts">): string[] {
   return parts.flatMap((part) => ("blob" in part && part.blob !== undefined ? [part.blob] : []));
 }
 
-/** Bytes stay for as long as a message that is said, shown or waiting names them, or a delivery on its way. */
+/** Blobs stay while a stored, shown or pending message or a pending delivery refers to them. */
 export function releaseBlob(db: Db, hash: string): void {
   for (const { session } of db.all<{ session: number }>(
     "select session from blob_uses where hash = ?",

@@ -43,23 +43,23 @@ interface ViewVersionRow {
   redo: number | null;
 }
 
-/** What an earlier version showed when it was left. */
+/** The pieces that an earlier version showed when it was replaced. */
 export function readVersionPieces(
   db: Db,
   session: SessionRow,
   version: number,
 ): readonly ClosedPiece[] | undefined {
   if (version === session.version) return listShownPieces(readView(db, session));
-  const left = findVersionEnd(db, session, version);
-  if (left === undefined || findVersionRow(db, session, version) === undefined) return undefined;
-  return listShownPieces(readView(db, { n: session.n, next_seq: left, version }));
+  const end = findVersionEnd(db, session, version);
+  if (end === undefined || findVersionRow(db, session, version) === undefined) return undefined;
+  return listShownPieces(readView(db, { n: session.n, next_seq: end, version }));
 }
 
 function findVersionRow(db: Db, session: SessionRow, version: number): ViewVersionRow | undefined {
   return db.get<ViewVersionRow>("select * from views where session = ? and version = ?", session.n, version);
 }
 
-/** A version is left by the operation after it, which noted how far the session had grown by then. */
+/** The next version ends this one, and recorded the length of the session at that time. */
 function findVersionEnd(db: Db, session: SessionRow, version: number): number | undefined {
   return db.get<ViewVersionRow>(
     "select * from views where session = ? and version > ? order by version limit 1",
@@ -107,7 +107,7 @@ export function changeView(db: Db, input: ViewChange): ViewChangeResult | Refuse
       const keepLast =
         "replaces" in input ? countMessagesAfterSummary(db, state, input.replaces) : input.keepLast;
       if (keepLast === undefined)
-        return refuse("session_busy", "What was to be summed up has changed meanwhile. Try again.");
+        return refuse("session_busy", "The messages to summarize have changed meanwhile. Try again.");
       if ("replaces" in input && input.usage !== undefined)
         addSessionUsage(db, session, { purpose: "compress", usage: input.usage, now: input.now });
       appendMessages(db, session, [input.summary], input);
@@ -130,9 +130,9 @@ export function fork(
     return refuse("invalid_input", `There is a session ${input.newSession.id} already.`, { field: "id" });
   }
   const { now } = input;
-  const { title: wanted = origin.title ?? undefined, ...rest } = input.newSession;
-  const title = wanted === undefined ? undefined : findFreeTitle(db, origin, wanted);
-  const carried = {
+  const { title: requested = origin.title ?? undefined, ...rest } = input.newSession;
+  const title = requested === undefined ? undefined : findFreeTitle(db, origin, requested);
+  const inherited = {
     kind: origin.kind,
     ...(origin.cwd !== null && { cwd: origin.cwd }),
     ...(origin.model !== null && { model: origin.model }),
@@ -148,9 +148,9 @@ export function fork(
     ...rest,
     ...(title !== undefined && { title }),
   };
-  const made = insertSessionRow(
+  const created = insertSessionRow(
     db,
-    carried,
+    inherited,
     { profile: origin.profile, owner: origin.owner, now },
     origin.id,
   );
@@ -160,14 +160,14 @@ export function fork(
     origin.platform,
     origin.origin,
     origin.display_name,
-    made.n,
+    created.n,
   );
-  const view = forkView(readView(db, origin), made.n, input.keep);
-  writeVersion(db, made.n, 1, "fork", view, null, 1, now);
-  return toSession(getSessionRow(db, made.n));
+  const view = forkView(readView(db, origin), created.n, input.keep);
+  writeVersion(db, created.n, 1, "fork", view, null, 1, now);
+  return toSession(getSessionRow(db, created.n));
 }
 
-/** Gives a session that was just filled the view it had elsewhere. */
+/** Gives an imported session the view that it had elsewhere. */
 export function writeImportedView(
   db: Db,
   session: SessionRow,
@@ -200,35 +200,35 @@ function cutSessionView(
     toMessageId(first.session, first.seq),
     toMessageId(first.session, first.seq),
   )[0];
-  const said = first.session === session.n ? session.id : getSessionRow(db, first.session).id;
-  return row === undefined ? saved : { ...saved, firstCut: toMessage(row, said) };
+  const sessionId = first.session === session.n ? session.id : getSessionRow(db, first.session).id;
+  return row === undefined ? saved : { ...saved, firstCut: toMessage(row, sessionId) };
 }
 
-/** How many messages follow what a summary was made of; `undefined` when that is no longer what stands there. */
+/** The number of messages after the summarized ones; `undefined` if the view has changed since. */
 function countMessagesAfterSummary(
   db: Db,
   state: ViewState,
   { count, last }: { count: number; last: { session: string; seq: number } },
 ): number | undefined {
-  const said = db.get<SessionRow>(sql.sessionByIdSql, last.session);
-  const position = said && findPosition(state, said.n, last.seq);
+  const session = db.get<SessionRow>(sql.sessionByIdSql, last.session);
+  const position = session && findPosition(state, session.n, last.seq);
   return position === count - 1 ? countShown(state) - count : undefined;
 }
 
-/** Goes back to what the last cut replaced. Saying something after it makes that the new course. */
+/** Restores the view before the last cut. A new message after the cut makes this impossible. */
 function redoCut(
   db: Db,
   session: SessionRow,
   state: ViewState,
   input: ViewChange,
 ): ViewChangeResult | Refused {
-  const nothing = refuse("nothing_to_redo", "There is nothing to redo.");
+  const refusal = refuse("nothing_to_redo", "There is nothing to redo.");
   const current = findVersionRow(db, session, session.version);
-  if (current === undefined || current.redo === null || current.next_seq !== session.next_seq) return nothing;
+  if (current === undefined || current.redo === null || current.next_seq !== session.next_seq) return refusal;
   const pieces = readVersionPieces(db, session, current.redo);
-  if (pieces === undefined) return nothing;
+  if (pieces === undefined) return refusal;
   const target = findVersionRow(db, session, current.redo);
-  // Something said after that cut has made its own redo void.
+  // A message after that cut has made its own redo invalid.
   const further = target?.next_seq === findVersionEnd(db, session, current.redo) ? target?.redo : null;
   return saveView(db, session, state, restoreView(state, pieces), input, further ?? undefined);
 }
@@ -254,12 +254,12 @@ function saveView(
 ): ViewChangeResult {
   const { now } = input;
   const version = session.version + 1;
-  // The first reshaping also writes down version 0, so that it can be returned to.
+  // The first change also writes version 0, so that it can be restored.
   if (session.version === 0)
     writeVersion(db, session.n, 0, "begin", createView(session.n), null, 1, session.created_at);
   writeVersion(db, session.n, version, input.kind, after, redoTo ?? null, session.next_seq, now);
   writeHidden(db, session.n, after.hidden);
-  // A version's age is counted from when it was left, which is when the one after it began.
+  // The age of a version counts from its end, which is the start of the next one.
   db.run(
     `delete from views where session = ? and (version <= ?
        or version < (select max(version) from views where session = ? and at < ?))`,
@@ -311,7 +311,7 @@ function writeHidden(db: Db, session: number, hidden: readonly SeqRange[]): void
   }
 }
 
-/** The place of the last human message in the view. */
+/** The position of the last human message in the view. */
 function findLastUserPosition(db: Db, state: ViewState): number | undefined {
   let end = countShown(state);
   for (const piece of listShownPieces(state).toReversed()) {

@@ -5,31 +5,31 @@ import { buildLivenessCheck } from "./runners.ts";
 
 interface PendingInput {
   readonly platform: string;
-  /** Who accepted it. */
+  /** The runner that accepted it. */
   readonly runner: string | null;
 }
 
-/** Of what waits, in order, that which this runner may take. What an editor's live process has accepted is left to it. */
+/** The pending inputs that this runner may claim, in order. Inputs of an editor belong to its process while it lives. */
 export function filterClaimable<Row extends PendingInput>(
   db: Db,
-  waiting: readonly Row[],
+  pending: readonly Row[],
   by: Pick<ClaimBy, "runner" | "own">,
   now: number,
 ): Row[] {
-  if (by.own) return waiting.filter(({ runner }) => runner === by.runner);
-  return filterReachable(db, waiting, now, by.runner);
+  if (by.own) return pending.filter(({ runner }) => runner === by.runner);
+  return filterReachable(db, pending, now, by.runner);
 }
 
-/** Without what only another process that lives can answer. */
+/** Excludes the inputs that only another live process can answer. */
 export function filterReachable<Row extends PendingInput>(
   db: Db,
-  waiting: readonly Row[],
+  pending: readonly Row[],
   now: number,
-  here?: string,
+  ownRunner?: string,
 ): Row[] {
   const isAlive = buildLivenessCheck(db, now);
-  return waiting.filter(
+  return pending.filter(
     ({ platform, runner }) =>
-      platform !== EDITOR_PLATFORM || runner === null || runner === here || !isAlive(runner),
+      platform !== EDITOR_PLATFORM || runner === null || runner === ownRunner || !isAlive(runner),
   );
 }

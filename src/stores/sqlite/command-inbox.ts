@@ -7,13 +7,13 @@ import { convertReadable, requireObject } from "./json-columns.ts";
 import { filterOrphaned } from "./runners.ts";
 import * as sql from "./sql.ts";
 
-/** In inbox.conversation: a line belongs to none, and must not make one. */
+/** In inbox.conversation: a command belongs to no conversation, and must not create one. */
 const NO_CONVERSATION = 0;
 
 export function acceptCommand(db: Db, input: AcceptCommand): { duplicate: boolean; inbox: number } {
-  const seen = findDuplicate(db, input);
-  if (seen !== undefined) return { duplicate: true, inbox: seen };
-  // As a message, so that whoever reads the column finds one kind of thing there.
+  const duplicate = findDuplicate(db, input);
+  if (duplicate !== undefined) return { duplicate: true, inbox: duplicate };
+  // Stored as a message, so that the column has one format.
   const message: NewMessage = { role: "user", parts: [textPart(input.line)] };
   const inbox = insertInboxRow(db, input, {
     conversation: NO_CONVERSATION,

@@ -5,7 +5,7 @@ import { randomHex } from "./random-hex.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 
-// Asked for, not imported: to make an ES module of node:fs takes longer than to open the database.
+// Not an import: creating an ES module of node:fs takes longer than opening the database.
 const {
   accessSync,
   closeSync,
@@ -19,13 +19,13 @@ const {
   statSync,
 } = process.getBuiltinModule("node:fs");
 
-/** What this store uses of better-sqlite3, with every statement prepared once. */
+/** The part of better-sqlite3 that this store uses, with every statement prepared once. */
 export interface Db {
   get<Row>(sql: string, ...values: readonly unknown[]): Row | undefined;
   all<Row>(sql: string, ...values: readonly unknown[]): Row[];
   /** Rows as arrays, for long histories. */
   rows(sql: string, ...values: readonly unknown[]): unknown[][];
-  /** The same, one at a time: for looking at everything without holding everything. */
+  /** The same, one at a time: for a scan of a whole table without holding it in memory. */
   each(sql: string, ...values: readonly unknown[]): Iterable<unknown[]>;
   run(
     sql: string,
@@ -40,11 +40,11 @@ export interface Db {
 
 export interface WriterOptions {
   readonly file: string;
-  /** The database file may not grow beyond this; a write that would is refused with `disk_full`. */
+  /** The maximum size of the database file; a larger write is refused with `disk_full`. */
   readonly maxBytes?: number;
 }
 
-/** Opens the database to write, creating or migrating it first. There is one writer per store. */
+/** Opens the database for writing; creates or migrates it first. There is one writer per store. */
 export function openWriter({ file, maxBytes }: WriterOptions): Db {
   try {
     if (!existsSync(file)) createDatabase(file);
@@ -66,7 +66,7 @@ export function openWriter({ file, maxBytes }: WriterOptions): Db {
   }
 }
 
-/** A second connection that cannot write, for reads that must not wait for the writer. */
+/** A second, read-only connection, for reads that must not wait for the writer. */
 export function openReader(file: string): Db {
   try {
     return openConnection(file, "read");
@@ -76,21 +76,20 @@ export function openReader(file: string): Db {
 }
 
 /**
- * A connection for someone who wants to read and perhaps never writes; undefined when the database must first be made,
- * migrated or explained by `openWriter`. It may write as far as SQLite itself needs to, so that the last one to leave
- * puts the log away.
+ * A connection for a reader that may never write; `undefined` if `openWriter` must first create, migrate or diagnose the
+ * database. SQLite itself may write through it, so that the last connection to close can remove the log.
  */
 export function openIfCurrent(file: string): Db | undefined {
   let db: Db | undefined;
   try {
     if (!existsSync(file) || statSync(file).size === 0) return undefined;
     accessSync(file, constants.R_OK | constants.W_OK);
-    db = openConnection(file, "look");
-    // Reads the whole schema, as the first question would: a damaged one is met here.
+    db = openConnection(file, "query");
+    // Reads the whole schema, like the first query: damage shows here.
     db.get("select 1 from sqlite_schema limit 1");
     if (Number(db.pragma("user_version")) === MIGRATIONS.length) return db;
   } catch {
-    // The writer meets the same and says what it is.
+    // The writer gets the same error and reports it.
   }
   db?.close();
   return undefined;
@@ -98,7 +97,7 @@ export function openIfCurrent(file: string): Db | undefined {
 
 const MAPPED_BYTES = 256 * 1024 * 1024;
 
-function openConnection(file: string, use: "read" | "look" | "write" | "create"): Db {
+function openConnection(file: string, use: "read" | "query" | "write" | "create"): Db {
   const raw = new Database(file, { readonly: use === "read", fileMustExist: true, timeout: 0 });
   const db = wrapDatabase(raw, file);
   try {
@@ -107,18 +106,18 @@ function openConnection(file: string, use: "read" | "look" | "write" | "create")
       db.pragma("temp_store = MEMORY");
       if (use === "read") return;
       if (use === "create") db.pragma(`application_id = ${APPLICATION_ID}`);
-      // Looked at first: to set the journal mode is to write into the file.
+      // Checked first: setting the journal mode writes to the file.
       assertPostriderDatabase(db);
-      if (use === "look") {
+      if (use === "query") {
         db.pragma("query_only = ON");
-        // A list over everything is read from the system's own cache, a third faster than through copies of its pages.
+        // A list over all rows is a third faster from the system's page cache than through copies of its pages.
         db.pragma(`mmap_size = ${MAPPED_BYTES}`);
         return;
       }
       db.pragma("journal_mode = WAL");
       db.pragma("synchronous = FULL");
       db.pragma("wal_autocheckpoint = 4000");
-      // What was removed is overwritten, not just unlinked.
+      // Deleted content is overwritten, not only unlinked.
       db.pragma("secure_delete = ON");
     });
     return db;
@@ -173,16 +172,16 @@ function wrapDatabase(raw: Database.Database, file: string): Db {
 }
 
 /**
- * A new database is built under another name and linked into place whole. So an empty file is never ours: it is
- * a broken one, and two processes that start at once get the same database.
+ * A new database is built under another name and linked into place when it is complete. So an empty file is always a
+ * broken one, and two processes that start at once get the same database.
  */
 function createDatabase(file: string): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
-  // Looked at again: between the two looks another process may have made the database and begun its log.
+  // Checked again: another process may have created the database and its log in between.
   if (log !== undefined && log.size > 0 && !existsSync(file)) {
     throw new PostriderError(
       "corrupt",
-      `${basename(file)} is missing but its write-ahead log is there. Put the database file back beside it, or move the log away to start afresh.`,
+      `${basename(file)} is missing, but its write-ahead log exists. Restore the database file beside it, or move the log away to start with a new database.`,
       { details: { file } },
     );
   }
@@ -197,7 +196,7 @@ function createDatabase(file: string): void {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === "EEXIST") return;
-      // A file system without hard links: not atomic, but it never overwrites.
+      // A file system without hard links: the copy is not atomic, but never overwrites.
       if (code === "EPERM" || code === "ENOTSUP" || code === "EOPNOTSUPP") {
         copyFileSync(building, file, constants.COPYFILE_EXCL);
       } else throw error;
@@ -211,20 +210,20 @@ function assertPostriderDatabase(db: Db): void {
   if (Number(db.pragma("application_id")) === APPLICATION_ID) return;
   throw new PostriderError(
     "corrupt",
-    `${basename(db.file)} is a database, but not Postrider's. Name another file; this one was not touched.`,
+    `${basename(db.file)} is a database, but not one of Postrider. Choose another file; this one was not changed.`,
     { details: { file: db.file } },
   );
 }
 
-/** Brings the schema to the newest version in one transaction, after a copy of what was there. */
+/** Migrates the schema to the newest version in one transaction, after a backup copy. */
 export function migrate(db: Db, migrations: readonly string[]): void {
-  const version = (): number => Number(retryBusy(() => db.pragma("user_version")));
+  const readVersion = (): number => Number(retryBusy(() => db.pragma("user_version")));
   const newest = migrations.length;
-  const found = version();
+  const found = readVersion();
   if (found > newest) {
     throw new PostriderError(
       "newer_schema",
-      `${basename(db.file)} was written by a newer Postrider (schema ${found}; this one knows ${newest}). Update Postrider; nothing was changed.`,
+      `${basename(db.file)} was written by a newer Postrider (schema ${found}; this one supports ${newest}). Update Postrider; nothing was changed.`,
       { details: { file: db.file, found, newest } },
     );
   }
@@ -232,8 +231,8 @@ export function migrate(db: Db, migrations: readonly string[]): void {
   if (found > 0) backUp(db, found);
   retryBusy(() => db.exec("begin immediate"));
   try {
-    // Read again: another process may have been quicker, and newer.
-    const from = version();
+    // Read again: another process may have migrated it in between.
+    const from = readVersion();
     for (const migration of migrations.slice(from)) db.exec(migration);
     if (from < newest) db.pragma(`user_version = ${newest}`);
     db.exec("commit");
@@ -246,21 +245,21 @@ export function migrate(db: Db, migrations: readonly string[]): void {
 function backUp(db: Db, version: number): void {
   const copy = `${db.file}.schema-${version}.bak`;
   if (existsSync(copy)) return;
-  const writing = `${copy}.new-${process.pid}-${randomHex(4)}`;
+  const temporary = `${copy}.new-${process.pid}-${randomHex(4)}`;
   try {
-    // Made first, for its mode: a copy is as private as the original. It gets its name when it is whole.
-    closeSync(openSync(writing, "wx", 0o600));
-    db.run("vacuum into ?", writing);
-    renameSync(writing, copy);
+    // Created first, for its mode: the copy is as private as the original. It gets its name when it is complete.
+    closeSync(openSync(temporary, "wx", 0o600));
+    db.run("vacuum into ?", temporary);
+    renameSync(temporary, copy);
   } finally {
-    rmSync(writing, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
 function createEmptyFileError(file: string): PostriderError {
   return new PostriderError(
     "corrupt",
-    `${basename(file)} is empty, so it is not a database any more. Restore it from a backup, or remove it from ${dirname(file)} to start afresh.`,
+    `${basename(file)} is empty, so it is not a database. Restore it from a backup, or remove it from ${dirname(file)} to start with a new database.`,
     { details: { file } },
   );
 }

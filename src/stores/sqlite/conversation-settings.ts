@@ -21,10 +21,10 @@ export function changeConversationSettings(
   return toConversation({ ...row, settings }, buildConversationKey(db, row), session.id);
 }
 
-/** `undefined` leaves what was chosen, `null` clears it. */
+/** `undefined` keeps a setting, `null` clears it. */
 function applySettingsChange(settings: ConversationSettings, change: SettingsChange): string | null {
-  const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  const kept = Object.entries({ ...settings, ...Object.fromEntries(given) }).filter(
+  const changes = Object.entries(change).filter(([, value]) => value !== undefined);
+  const kept = Object.entries({ ...settings, ...Object.fromEntries(changes) }).filter(
     ([, value]) => value !== null,
   );
   return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept));

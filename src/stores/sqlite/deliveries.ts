@@ -51,16 +51,16 @@ export interface DeliveryRow {
   in_place_of: number | null;
 }
 
-/** What a delivery belongs to. */
+/** The session and the turn of a delivery. */
 export interface DeliveryOwner {
   readonly session?: { readonly n: number; readonly id: string } | undefined;
   readonly turn?: number;
-  /** Who sends what is begun. */
+  /** The runner that sends a delivery with `sendNow`. */
   readonly runner: string;
 }
 
 export function insertDelivery(db: Db, by: DeliveryOwner, delivery: NewDelivery, now: number): Delivery {
-  const begun = delivery.sendNow ?? false;
+  const isSending = delivery.sendNow ?? false;
   recordBlobUses(db, by.session?.n ?? NO_SESSION, delivery);
   const { lastInsertRowid: n } = db.run(
     sql.insertDeliverySql,
@@ -69,15 +69,15 @@ export function insertDelivery(db: Db, by: DeliveryOwner, delivery: NewDelivery,
     by.turn ?? null,
     JSON.stringify(delivery.target),
     ...toContentColumns(delivery),
-    begun ? "sending" : "waiting",
-    begun ? 1 : 0,
+    isSending ? "sending" : "waiting",
+    isSending ? 1 : 0,
     now,
-    begun ? by.runner : null,
+    isSending ? by.runner : null,
     null,
     now,
   );
   if (delivery.quiet) db.run(sql.setDeliveryQuietSql, n);
-  // As the row is now, without reading it again: every answer ends with one.
+  // Built from the input instead of a second read: every answer ends with a delivery.
   const { target, parts, replyTo, buttons, quiet } = delivery;
   return {
     number: n,
@@ -89,7 +89,7 @@ export function insertDelivery(db: Db, by: DeliveryOwner, delivery: NewDelivery,
     ...(buttons !== undefined && { buttons }),
     ...(quiet && { quiet }),
     nonce: buildNonce(n, now),
-    status: begun
+    status: isSending
       ? { state: "sending", attempts: 1, shown: "nothing", runner: by.runner }
       : { state: "waiting", attempts: 0, nextAt: now, shown: "nothing" },
   };
@@ -125,30 +125,30 @@ export function settle(db: Db, input: Settle): SettledDelivery | Refused {
   if (row === undefined) return refuse("not_found", "There is no such delivery.");
   if (row.state === "sent" || row.state === "dead") return toDelivery(row);
   if (row.state === "draft")
-    return refuse("not_allowed", "A draft belongs to its turn; the turn's end says what becomes of it.");
+    return refuse("not_allowed", "A draft belongs to its turn and is settled when the turn ends.");
   const { outcome, now } = input;
-  const waits = outcome.state === "waiting";
+  const isPending = outcome.state === "waiting";
   db.run(
     sql.settleDeliverySql,
     outcome.state,
-    waits ? outcome.nextAt : row.next_at,
-    waits && outcome.shown !== undefined ? toShownColumn(outcome.shown) : row.shown,
+    isPending ? outcome.nextAt : row.next_at,
+    isPending && outcome.shown !== undefined ? toShownColumn(outcome.shown) : row.shown,
     (outcome.state === "sent" && outcome.platformMessageId) || null,
     outcome.state === "sent" ? null : outcome.error,
-    waits ? null : now,
-    waits && outcome.failed ? 1 : 0,
-    waits && outcome.deferred ? now : null,
+    isPending ? null : now,
+    isPending && outcome.failed ? 1 : 0,
+    isPending && outcome.deferred ? now : null,
     row.n,
   );
-  // A session keeps the bytes of what was said in it; what belongs to none needs them no longer.
-  if (!waits && row.session_id === null)
+  // A session keeps the blobs of its messages; a delivery without a session no longer needs them.
+  if (!isPending && row.session_id === null)
     for (const hash of getBlobHashes({ parts: parseList<Part>(row.parts) ?? [] })) releaseBlob(db, hash);
   const notice = insertNotice(db, row, input);
   const settled = toDelivery(db.get<DeliveryRow>(sql.deliveryByNumberSql, row.n) ?? row);
   return { ...settled, ...(notice !== undefined && { notice }) };
 }
 
-/** Once for each delivery: one that stepped aside is dead later without another word. */
+/** One notice for each delivery: a deferred delivery that fails later gets no second one. */
 function insertNotice(db: Db, row: DeliveryRow, { notice, outcome, now }: Settle): Delivery | undefined {
   const isOver = outcome.state === "dead" || (outcome.state === "waiting" && outcome.deferred === true);
   if (notice === undefined || !isOver || row.aside_at !== null) return undefined;
@@ -217,7 +217,7 @@ export function toDelivery(row: DeliveryRow): Delivery {
   };
 }
 
-/** Numbers begin at 1 in every home; the instant tells the homes apart that one bot has served. */
+/** Numbers start at 1 in every home; the time distinguishes the homes that one bot has served. */
 function buildNonce(n: number, createdAt: number): string {
   return `${createdAt.toString(36)}-${n.toString(36)}`;
 }
@@ -256,8 +256,8 @@ function toDeliveryState(row: DeliveryRow): DeliveryState {
   }
 }
 
-function toFailures({ failures, aside_at: asideAt }: DeliveryRow): DeliveryFailures {
-  return { ...(failures > 0 && { failures }), ...(asideAt !== null && { deferredAt: asideAt }) };
+function toFailures({ failures, aside_at: deferredAt }: DeliveryRow): DeliveryFailures {
+  return { ...(failures > 0 && { failures }), ...(deferredAt !== null && { deferredAt }) };
 }
 
 /** In deliveries.shown: NULL is nothing, {} is unknown. */

@@ -24,8 +24,8 @@ export function getDiagnostics(db: Db, input: SessionRequest): Diagnostics | und
   const turns = `select * from turns where session = ? order by n desc limit ${MAX_ROWS}`;
   const sent = `select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
     where d.session = ? order by d.n desc limit ${MAX_ROWS}`;
-  // Without an index, too: only people ask.
-  const decided = `select * from decisions where from_session = ? or to_session = ? order by n desc limit ${MAX_ROWS}`;
+  // Without an index: only people run this query.
+  const decisions = `select * from decisions where from_session = ? or to_session = ? order by n desc limit ${MAX_ROWS}`;
   return {
     conversations: db
       .all<ConversationRow>("select * from conversations where session = ? order by n", n)
@@ -34,7 +34,7 @@ export function getDiagnostics(db: Db, input: SessionRequest): Diagnostics | und
     turns: db.all<TurnRow>(turns, n).map(toTurnRecord),
     deliveries: convertReadable(db.all<DeliveryRow>(sent, n), toDelivery),
     decisions: db
-      .all<DecisionRow>(decided, session.id, session.id)
+      .all<DecisionRow>(decisions, session.id, session.id)
       .filter((row) => findConversationRow(db, input.asker, row.conversation) !== undefined)
       .map((row) => ({ ...toDecision(row), conversation: row.conversation })),
     holds: db.all("select name, until from holds where session = ? order by until", n),
@@ -42,7 +42,7 @@ export function getDiagnostics(db: Db, input: SessionRequest): Diagnostics | und
   };
 }
 
-/** Several identities may print alike, and an account that had one id once had another: all of them. */
+/** All conversations with this key: several identities can have the same printed form, and accounts change their ids. */
 export function findConversationsByKey(db: Db, input: { asker: Asker; key: string }): ConversationDetails[] {
   const parsed = parseKey(input.key);
   if (parsed === undefined) return [];
@@ -58,7 +58,7 @@ export function findConversationsByKey(db: Db, input: { asker: Asker; key: strin
     .map((row) => describeConversation(db, row));
 }
 
-/** How it came in: by where it stands now, or by what the platform calls it. */
+/** The inbox rows of a message, by its position in a session or by its id on the platform. */
 export function findInbound(db: Db, input: InboundQuery): InboundRecord[] {
   const rows =
     "seq" in input
@@ -73,7 +73,7 @@ export function findInbound(db: Db, input: InboundQuery): InboundRecord[] {
   return rows.flatMap((row) => toInboundRecord(db, input.asker, row) ?? []);
 }
 
-/** Nobody but a person who asks why needs this way around, so there is no index for it. */
+/** Only people run this query, so it has no index. */
 function findInboxRows(db: Db, asker: Asker, id: string, seq: number): InboxRow[] {
   const session = findVisibleSession(db, asker, id);
   if (session === undefined) return [];
@@ -99,11 +99,11 @@ function toInboundRecord(db: Db, asker: Asker, row: InboxRow): InboundRecord | u
   const turn = row.turn === null ? undefined : db.get<TurnRow>("select * from turns where n = ?", row.turn);
   const session = turn && db.get<SessionRow>(sql.sessionByNumberSql, turn.session);
   const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, row.conversation);
-  const known =
+  const isAllowed =
     isEveryone(asker) ||
     (session !== undefined && isVisible(asker, session)) ||
     (conversation !== undefined && canSpeakIn(asker, conversation));
-  if (!known) return undefined;
+  if (!isAllowed) return undefined;
   return {
     platform: row.platform,
     chatId: row.chat_id,
@@ -123,8 +123,8 @@ function findInboundSession(
   session: SessionRow | undefined,
   conversation: ConversationRow | undefined,
 ): { session?: string } {
-  const waits = INBOX_STATES[state] === "waiting" && conversation !== undefined;
-  const found = waits ? getSessionRow(db, conversation.session) : session;
+  const isPending = INBOX_STATES[state] === "waiting" && conversation !== undefined;
+  const found = isPending ? getSessionRow(db, conversation.session) : session;
   return found === undefined || found.removed_at !== null ? {} : { session: found.id };
 }
 

@@ -16,8 +16,8 @@ export function beginDraft(db: Db, input: BeginDraft): Delivery | Refused {
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse("stale_fence", "This turn was finished or taken over by another runner.");
   }
-  const there = db.get<{ n: number }>(sql.draftByTurnSql, input.turn);
-  if (there !== undefined) return requireDelivery(db, there.n);
+  const existing = db.get<{ n: number }>(sql.draftByTurnSql, input.turn);
+  if (existing !== undefined) return requireDelivery(db, existing.n);
   const { lastInsertRowid } = db.run(
     sql.insertDeliverySql,
     target.platform,
@@ -29,7 +29,7 @@ export function beginDraft(db: Db, input: BeginDraft): Delivery | Refused {
     0,
     now,
     turn.runner,
-    // Whoever falls before the note of how it went leaves it open whether anybody saw it.
+    // After a crash before the outcome is recorded, it is unknown whether anybody saw the draft.
     toShownColumn("unknown"),
     now,
   );
@@ -38,7 +38,7 @@ export function beginDraft(db: Db, input: BeginDraft): Delivery | Refused {
 
 function requireDelivery(db: Db, n: number): Delivery {
   const delivery = loadDelivery(db, n);
-  if (delivery === undefined) throw new Error(`delivery ${n} is gone in the step that wrote it`);
+  if (delivery === undefined) throw new Error(`delivery ${n} is missing in the step that wrote it`);
   return delivery;
 }
 
@@ -47,13 +47,13 @@ export function recordDraftOutcome(db: Db, { delivery, shown }: DraftOutcome): v
   else db.run(sql.setDraftShownSql, toShownColumn(shown), delivery);
 }
 
-/** The draft that an earlier attempt at a turn has left. */
+/** The draft of an earlier attempt of a turn. */
 export function findDraft(db: Db, turn: number): Turn["draftDelivery"] {
   const row = db.get<{ n: number; shown: string | null }>(sql.draftByTurnSql, turn);
   return row && { delivery: row.n, shown: toShown(row.shown) };
 }
 
-/** The draft becomes the delivery that it announced, under its own number. */
+/** The draft becomes the final delivery, under its own number. */
 export function completeDraft(
   db: Db,
   n: number,
@@ -61,23 +61,23 @@ export function completeDraft(
   by: DeliveryOwner,
   now: number,
 ): Delivery {
-  const begun = delivery.sendNow ?? false;
+  const isSending = delivery.sendNow ?? false;
   recordBlobUses(db, by.session?.n ?? NO_SESSION, delivery);
   db.run(
     sql.completeDraftSql,
     delivery.target.platform,
     JSON.stringify(delivery.target),
     ...toContentColumns(delivery),
-    begun ? "sending" : "waiting",
-    begun ? 1 : 0,
+    isSending ? "sending" : "waiting",
+    isSending ? 1 : 0,
     now,
-    begun ? by.runner : null,
+    isSending ? by.runner : null,
     n,
   );
   return requireDelivery(db, n);
 }
 
-/** The turn ended and has nothing to say in it. Nothing follows; if it was shown, it stays as it stands there. */
+/** The turn ended without text for the draft. If the draft was shown, it stays in the chat. */
 export function abandonDraft(db: Db, n: number, now: number): void {
   db.run(sql.abandonDraftSql, "Its turn ended without it.", now, n);
 }

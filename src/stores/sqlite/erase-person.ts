@@ -32,12 +32,12 @@ import { isRunnerAlive } from "./runners.ts";
 import { clearIndex, isIndexedRole } from "./search.ts";
 import * as sql from "./sql.ts";
 
-/** Rows looked at, for each message that a step may touch. */
+/** The number of rows to scan for each message that a step may change. */
 const SCANNED_ROWS_PER_MESSAGE = 20;
 
 /**
- * One bounded step: a part of one session; then what they said elsewhere, from the first message to the last; then
- * what is left. Accounts go last, for they tell what else is theirs: whoever begins again after a fall finds the rest.
+ * One bounded step: a part of one session; then the person's messages elsewhere, in order; then the remaining rows.
+ * Accounts are deleted last, because they identify the rest: after a crash, a new run finds it.
  */
 export function erasePerson(db: Db, input: ErasePerson): ErasureProgress | Refused {
   const { person, after, limit, now } = input;
@@ -46,8 +46,8 @@ export function erasePerson(db: Db, input: ErasePerson): ErasureProgress | Refus
     return refuse("session_busy", "An answer to this person is being written. Stop it or wait for it first.");
   const process = findRunningProcess(db, person);
   if (process !== undefined) {
-    const how = `postrider processes kill ${process}`;
-    return refuse("session_busy", `A process still runs for this person: ${how} ends it.`);
+    const command = `postrider processes kill ${process}`;
+    return refuse("session_busy", `A process still runs for this person: ${command} ends it.`);
   }
   const session = db.get<SessionRow>("select * from sessions where owner = ? limit 1", person);
   if (session !== undefined) {
@@ -55,7 +55,7 @@ export function erasePerson(db: Db, input: ErasePerson): ErasureProgress | Refus
     return { done: false, ...(after !== undefined && { after }) };
   }
   if (after === undefined) {
-    // Found once, by a look at every turn.
+    // Found once, by a scan of every turn.
     for (const { id, target } of listUnattributedElsewhere(db, person)) {
       const source = parseObject<Source>(target);
       if (source !== undefined) recordSender(db, id, source);
@@ -73,10 +73,10 @@ export function erasePerson(db: Db, input: ErasePerson): ErasureProgress | Refus
   return { done: true };
 }
 
-/** From here on it is quicker to fill the index anew than to take word after word out of it. */
+/** Above this number, filling the index again is faster than removing single words from it. */
 const MANY_INDEXED = 2000;
 
-/** Whoever next has nothing else to do fills it again; until then searches read the texts themselves. */
+/** The next idle writer fills the index again; until then, searches read the texts themselves. */
 function clearLargeIndex(db: Db, person: string): boolean {
   const indexed = db.get<{ n: number | null }>(
     "select sum(indexed_seq) as n from sessions where owner = ?",
@@ -87,7 +87,7 @@ function clearLargeIndex(db: Db, person: string): boolean {
   return true;
 }
 
-/** Out of sight at once, then gone part by part. */
+/** Hides the session at once, then deletes it part by part. */
 function eraseSession(db: Db, session: SessionRow, limit: number, now: number): void {
   const { n } = session;
   if (session.removed_at === null || session.origin !== null) eraseSessionRecords(db, session, now);
@@ -107,7 +107,7 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
   );
   if (left !== undefined) return;
   const hashes = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
-  // Pieces of it that a kept list of another owner still shows would show nothing.
+  // Pieces of it in a view of another owner would show nothing.
   db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
   db.run("delete from blob_uses where session = ?", n);
   db.run("delete from sessions where n = ?", n);
@@ -117,7 +117,7 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
 
 function eraseSessionRecords(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
-  // The views of forks stay, without what they showed of this one.
+  // The views of forks stay, without their pieces of this session.
   for (const table of [
     "pieces",
     "views",
@@ -148,7 +148,7 @@ function eraseSessionRecords(db: Db, session: SessionRow, now: number): void {
   );
 }
 
-/** Someone else's conversation goes on in a new session. */
+/** Moves the conversation of another person to a new session. */
 function moveToNewSession(db: Db, conversation: ConversationRow, session: SessionRow, now: number): void {
   const { platform, chat_type: chatType, chat_id: chatId, thread_id, profile, person } = conversation;
   const source = { platform, chatType, chatId, ...(thread_id !== "" && { threadId: thread_id }) };
@@ -168,39 +168,39 @@ function eraseConversation(db: Db, n: number): void {
   db.run("delete from conversations where n = ?", n);
 }
 
-/** A message that was said once stays said, in its place: but without words, names and files. */
+/** An erased message keeps its position, without text, names and files. */
 const ERASED = JSON.stringify({ extra: { erased: true } });
-/** What nobody said does not count as said by someone afterwards. */
+/** A proactive message must not count as a message of a person afterwards. */
 const ERASED_PROACTIVE = JSON.stringify({ origin: { proactive: true }, extra: { erased: true } });
 const USER = ROLES.indexOf("user");
 const NOTE = ROLES.indexOf("note");
 
 function eraseMessagesElsewhere(db: Db, ids: readonly number[]): void {
-  for (const [n, theirs] of Map.groupBy(ids, (id) => Math.floor(id / SEQS_PER_SESSION))) {
+  for (const [n, personIds] of Map.groupBy(ids, (id) => Math.floor(id / SEQS_PER_SESSION))) {
     const session = getSessionRow(db, n);
     const first = db.get<{ id: number }>(
       `select id from messages where id between ? and ? and role = ${USER} order by id limit 1`,
       toMessageId(n, 1),
       toMessageId(n, SEQS_PER_SESSION - 1),
     );
-    // Automatic titles are made of the first words.
-    if (first !== undefined && theirs.includes(first.id))
+    // Automatic titles are made of the first message.
+    if (first !== undefined && personIds.includes(first.id))
       db.run("update sessions set title = null where n = ?", n);
-    for (const id of findMessagesToErase(db, n, new Set(theirs))) blankMessage(db, session, id);
-    // What is being said just now may answer them, too.
+    for (const id of findMessagesToErase(db, n, new Set(personIds))) blankMessage(db, session, id);
+    // The draft of the current turn may answer them, too.
     db.run(sql.clearTurnDraftSql, n);
   }
 }
 
 /**
- * What they said, what answered it alone or together with what others said, and every later summary: answers and
- * summaries repeat what was said.
+ * The person's messages, the answers to them (also together with messages of others), and every later summary: answers
+ * and summaries repeat messages.
  */
-function findMessagesToErase(db: Db, n: number, theirs: ReadonlySet<number>): number[] {
+function findMessagesToErase(db: Db, n: number, personIds: ReadonlySet<number>): number[] {
   const found: number[] = [];
-  const first = Math.min(...theirs);
-  const last = Math.max(...theirs);
-  let isTheirs = false;
+  const first = Math.min(...personIds);
+  const last = Math.max(...personIds);
+  let isPersonTurn = false;
   let isAnswering = false;
   for (const [id, role] of db.each(
     "select id, role from messages where id between ? and ? order by id",
@@ -209,12 +209,12 @@ function findMessagesToErase(db: Db, n: number, theirs: ReadonlySet<number>): nu
   ) as Iterable<[number, number]>) {
     if (role === USER) {
       if (isAnswering && id > last) break;
-      isTheirs = (isTheirs && !isAnswering) || theirs.has(id);
+      isPersonTurn = (isPersonTurn && !isAnswering) || personIds.has(id);
       isAnswering = false;
-      if (theirs.has(id)) found.push(id);
+      if (personIds.has(id)) found.push(id);
     } else if (role !== NOTE) {
       isAnswering = true;
-      if (isTheirs) found.push(id);
+      if (isPersonTurn) found.push(id);
     }
   }
   const notes = db.rows(
@@ -243,12 +243,12 @@ function blankMessage(db: Db, session: SessionRow, id: number): void {
   for (const hash of getBlobHashes(message)) releaseBlob(db, hash);
 }
 
-/** Everything that is neither a session nor a message, and at last the person. */
+/** Deletes everything that is neither a session nor a message, and finally the person. */
 function eraseRemainingRows(db: Db, person: string, now: number): void {
   const accounts = listPersonAccounts(db, person);
-  const isTheirs = buildSenderFilter(accounts);
-  const waited = listPersonInbox(db, person);
-  for (const { n, message } of waited) {
+  const isSentByPerson = buildSenderFilter(accounts);
+  const pending = listPersonInbox(db, person);
+  for (const { n, message } of pending) {
     db.run("delete from inbox where n = ?", n);
     for (const hash of getBlobHashes(parseObject<NewMessage>(message) ?? { parts: [] }))
       releaseBlob(db, hash);
@@ -264,7 +264,7 @@ function eraseRemainingRows(db: Db, person: string, now: number): void {
   }
   for (const { n, session, state, target } of listPersonTurns(db, person)) {
     if (state === "running") {
-      // Its runner is gone, and nobody is to take it up.
+      // Its runner is gone, and no other runner must recover it.
       db.run(sql.endTurnSql, "failed", now, n);
       db.run("update inbox set state = 3 where turn = ? and state = 1", n);
       db.run("update sessions set lease_holder = null where n = ?", session);
@@ -272,7 +272,7 @@ function eraseRemainingRows(db: Db, person: string, now: number): void {
     db.run("update turns set target = ? where n = ?", removeNames(target), n);
   }
   for (const [n, origin] of db.rows("select n, origin from sessions where origin is not null")) {
-    if (isTheirs(origin as string))
+    if (isSentByPerson(origin as string))
       db.run("update sessions set origin = ? where n = ?", removeNames(origin as string), n);
   }
   for (const { n } of listPersonProcesses(db, person)) db.run("delete from processes where n = ?", n);

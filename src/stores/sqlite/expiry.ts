@@ -5,8 +5,8 @@ import { type ConversationRow, toConversation, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
 
 /**
- * The conversation stays pointed where it is, so that nothing is made for a chat in which perhaps nobody speaks again.
- * The next message there starts afresh for this reason, as if the policy had spoken only then.
+ * The conversation keeps its session, so that no session is created for a chat without further messages. The next message
+ * resets it for this reason, as if the policy had applied only then.
  */
 export function expireConversation(db: Db, input: Expire): Expired {
   const { now, reset } = input;

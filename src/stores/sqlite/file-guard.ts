@@ -1,18 +1,18 @@
 import type { Db } from "./connection.ts";
 
-// Asked for, not imported: to make an ES module of node:fs takes longer than to open the database.
+// Not an import: creating an ES module of node:fs takes longer than opening the database.
 const { realpathSync, statSync } = process.getBuiltinModule("node:fs");
 
-/** A file of an open database whose path no longer leads to it. */
+/** A file of an open database that is no longer at its path. */
 export interface LostFile {
   readonly path: string;
   readonly how: "removed" | "replaced";
 }
 
 export interface FileGuard {
-  /** The database file itself, wherever its path may lead later. */
+  /** The identity of the database file, even if its path changes later. */
   readonly database: FileIdentity;
-  /** Called before each answer. It looks at the files unless the last look was a few milliseconds ago. */
+  /** Called before each answer. It checks the files unless the last check was a few milliseconds ago. */
   findLost(): LostFile | undefined;
 }
 
@@ -22,14 +22,14 @@ export interface FileIdentity {
 }
 
 /**
- * A look takes as long as a tenth of a commit. What is acknowledged in between is still read through the open files and
- * saved by the next look.
+ * A check takes as long as a tenth of a commit. Commits in between are still readable through the open files, and the
+ * next check saves them.
  */
 const CHECK_INTERVAL_MS = 5;
 
 /**
- * Remembers which files a connection has open. SQLite resets and truncates its log but keeps the file as long as one
- * connection is open, so another inode at the path means that commits go where nobody will find them.
+ * Records which files a connection has open. SQLite resets and truncates its log but keeps the file while a connection is
+ * open, so another inode at the path means that commits go to a file that no other process opens.
  */
 export function guardFiles(db: Db): FileGuard {
   const hasLog = db.pragma("journal_mode") === "wal";
@@ -37,12 +37,12 @@ export function guardFiles(db: Db): FileGuard {
   const real = resolveRealPath(db.file);
   const paths = hasLog ? [db.file, `${real}-wal`, `${real}-shm`] : [db.file];
   const files = paths.map((path) => ({ path, ...identifyFile(path) }));
-  let lookedAt = 0;
+  let checkedAt = 0;
   return {
     database: files[0] ?? { dev: 0, ino: 0 },
     findLost() {
-      if (performance.now() - lookedAt < CHECK_INTERVAL_MS) return undefined;
-      lookedAt = performance.now();
+      if (performance.now() - checkedAt < CHECK_INTERVAL_MS) return undefined;
+      checkedAt = performance.now();
       for (const { path, dev, ino } of files) {
         const found = statFile(path);
         if (found === "unknown") continue;
@@ -64,7 +64,7 @@ function resolveRealPath(file: string): string {
 
 function identifyFile(path: string): FileIdentity {
   const found = statFile(path);
-  // A file that is missing from the start is found lost by the first look.
+  // A file that is missing from the start counts as lost in the first check.
   return found === undefined || found === "unknown" ? { dev: 0, ino: 0 } : { dev: found.dev, ino: found.ino };
 }
 
@@ -72,6 +72,6 @@ function statFile(path: string): FileIdentity | undefined | "unknown" {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
-    return "unknown"; // a folder that may not be read just now: the file may still be there
+    return "unknown"; // the folder cannot be read now: the file may still exist
   }
 }

@@ -16,11 +16,11 @@ import { buildLivenessCheck } from "./runners.ts";
 import * as sql from "./sql.ts";
 import { addSessionUsage } from "./usage.ts";
 
-/** Nobody spoke in these for themselves: there is nothing to remember of a person. */
+/** Sessions without a person who writes for themselves: there is nothing to remember. */
 const KINDS_WITHOUT_MEMORY: ReadonlySet<SessionKind> = new Set(["job", "webhook"]);
-/** Less than two questions and answers is hardly worth it. */
+/** Fewer than two questions and answers contain too little. */
 const MIN_MESSAGES = 4;
-/** What has taken two processes with it is left alone. */
+/** A flush that crashed two processes is not retried. */
 const MAX_ATTEMPTS = 2;
 
 interface FlushRow {
@@ -41,10 +41,10 @@ export function requestFlush(db: Db, { session: id, now }: { session: string; no
   const session = db.get<SessionRow & { flushed_seq: number }>(sql.sessionByIdSql, id);
   if (session === undefined || session.removed_at !== null || KINDS_WITHOUT_MEMORY.has(session.kind))
     return false;
-  const said = session.next_seq - 1;
-  if (said < MIN_MESSAGES || said <= session.flushed_seq) return false;
-  db.run(sql.setFlushedSeqSql, said, session.n);
-  db.run(sql.insertFlushSql, session.n, said, now);
+  const lastSeq = session.next_seq - 1;
+  if (lastSeq < MIN_MESSAGES || lastSeq <= session.flushed_seq) return false;
+  db.run(sql.setFlushedSeqSql, lastSeq, session.n);
+  db.run(sql.insertFlushSql, session.n, lastSeq, now);
   return true;
 }
 
@@ -81,11 +81,11 @@ export function finishFlush(
   if (row === undefined || row.done_at !== null || row.runner !== input.runner) {
     return refuse(
       "stale_fence",
-      "This flush was finished or taken over by another runner; nothing of this was remembered.",
+      "This flush was finished or taken over by another runner; nothing was saved.",
     );
   }
   db.run(sql.finishFlushSql, input.now, row.n);
-  // Whoever removed the session meanwhile wants nothing kept of it.
+  // A removed session must leave no notes.
   if (row.removed_at !== null) return getMemory(db, { owner: getFlushOwner(row) });
   if (input.usage !== undefined)
     addSessionUsage(db, getSessionRow(db, row.session), {

@@ -3,15 +3,12 @@ import type { CallOutcome, LoadedOperations, WriteCall } from "./operations.ts";
 import * as sql from "./sql.ts";
 import { retryBusy } from "./store-errors.ts";
 
-/** More per commit brings no more speed, only longer waits. */
+/** A larger batch is not faster, it only makes calls wait longer. */
 export const MAX_BATCH = 64;
 
 /**
- * Runs the calls in one transaction, each in a savepoint of its own, and answers only after COMMIT has returned:
- * one wait for the disk serves them all. A call that fails takes back its own work and nobody else's.
- *
- * A full disk may make SQLite roll the whole transaction back, and with it calls that had succeeded. Their
- * answers were not given yet, so all calls then run again, each alone, in order.
+ * Runs the calls in one transaction, each in its own savepoint, and answers after COMMIT: one disk flush serves them all.
+ * If SQLite rolls back the whole transaction, as on a full disk, all calls run again, each alone, in order.
  */
 export function commitBatch(
   db: Db,
@@ -30,13 +27,13 @@ export function commitBatch(
     db.run(sql.commitSql);
     return outcomes;
   } catch {
-    // BEGIN, COMMIT or a savepoint failed, not a call: what is true of each call shows when it runs alone.
+    // BEGIN, COMMIT or a savepoint failed, not a call: each call alone shows its own result.
     rollBack(db);
     return commitEach(db, calls, operations);
   }
 }
 
-/** `undefined` when the transaction is gone. */
+/** `undefined` if the transaction was rolled back. */
 function runInSavepoint(db: Db, call: WriteCall, operations: LoadedOperations): CallOutcome | undefined {
   db.run(sql.savepointSql);
   try {

@@ -1,13 +1,13 @@
 import type { GuessAttempt, GuessResult } from "../../core/access.ts";
 import type { Db } from "./connection.ts";
 
-/** The last one that may be made also begins the wait; whoever guessed right is let off it by `clearGuesses`. */
+/** The last allowed guess also starts the lock; `clearGuesses` removes it after a correct one. */
 export function countGuess(db: Db, { name, maxGuesses, lockMs, now }: GuessAttempt): GuessResult {
   const row = db.get<{ count: number; locked_until: number }>("select * from guesses where name = ?", name);
   const isLocked = row !== undefined && row.locked_until > now;
-  // One that ends later than any could was stored under a clock that was ahead: it is over.
+  // A lock that ends later than possible was stored under a clock that was ahead: it has ended.
   if (isLocked && row.locked_until <= now + lockMs) return { allowed: false, until: row.locked_until };
-  // A wait that is over has cleared the slate.
+  // An expired lock resets the count.
   const count = row === undefined || row.locked_until > 0 ? 1 : row.count + 1;
   db.run(
     `insert into guesses (name, count, locked_until, at) values (?, ?, ?, ?) on conflict (name)

@@ -4,7 +4,7 @@ import { RUNNER_DEAD_MS } from "../../core/runner.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-it("a runner elsewhere that beat under a clock two days ahead is dead half a minute after it was last seen to beat", async () => {
+it("counts a remote runner whose clock was two days ahead as dead half a minute after its last heartbeat", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   const { store } = await openHome();
   const gone = { id: "gone", host: "elsewhere", boot: "b", pid: 1, started: "1" };

@@ -1,19 +1,19 @@
 import { RUNNER_DEAD_MS } from "../../core/runner.ts";
 import type { Db } from "./connection.ts";
 
-/** The heartbeat of a runner that was seen last, and when it was first seen, by the monotonic clock. */
+/** The last heartbeat of a runner, and the time when it was first seen, on the monotonic clock. */
 interface SeenHeartbeat {
   readonly heartbeat: number;
   readonly at: number;
 }
 
-/** By connection and runner. It may be forgotten at any time: then the next look is the first. */
+/** By connection and runner. Entries can be dropped at any time: the next check then counts as the first. */
 const seenHeartbeats = new WeakMap<Db, Map<string, SeenHeartbeat>>();
 const MAX_SEEN = 1000;
 
 /**
- * Whether the last heartbeat is young enough. One that was stored under a clock that was ahead lies in the future: it
- * counts for as long as any other, from when it was first seen here.
+ * Whether the last heartbeat is recent. One that was stored under a clock that was ahead is in the future: it counts as
+ * long as any other, from the time when it was first seen here.
  */
 export function hasFreshHeartbeat(
   db: Db,

@@ -31,18 +31,20 @@ export function importSession(db: Db, input: ImportedSession & { profile: string
   }
   const owner = session.owner ?? findImportOwner(db, input);
   if (owner === undefined)
-    return refuse("invalid_input", "Nothing tells whose the session is.", { field: "owner" });
+    return refuse("invalid_input", "The session has no owner: set owner, account or conversations.", {
+      field: "owner",
+    });
   if (!owner.startsWith("chat:")) ensurePerson(db, owner, now);
-  const { title: wanted, ...rest } = session;
-  const title = wanted === undefined ? undefined : findFreeTitle(db, { owner }, wanted);
-  const made = insertSessionRow(
+  const { title: requested, ...rest } = session;
+  const title = requested === undefined ? undefined : findFreeTitle(db, { owner }, requested);
+  const created = insertSessionRow(
     db,
     { ...rest, ...(title !== undefined && { title }) },
     { profile: input.profile, owner, now: createdAt },
     input.parent,
   );
-  const grown = insertMessages(db, made, input.messages, input.blobs, now);
-  db.run(sql.growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, made.n);
+  const grown = insertMessages(db, created, input.messages, input.blobs, now);
+  db.run(sql.growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, created.n);
   const [origin, name] = input.origin === undefined ? [null, null] : toOriginColumns(input.origin);
   db.run(
     `update sessions set audience = ?, platform = ?, origin = ?, display_name = ?, ended_at = ?, end_reason = ?,
@@ -54,12 +56,12 @@ export function importSession(db: Db, input: ImportedSession & { profile: string
     input.endedAt ?? null,
     input.endReason ?? null,
     input.archivedAt ?? null,
-    made.n,
+    created.n,
   );
-  replaceUsage(db, getSessionRow(db, made.n), input.usage, input.usageEntries);
-  writeImportedView(db, getSessionRow(db, made.n), input.shows, input.hidden, now);
-  pointImportedConversations(db, getSessionRow(db, made.n), input);
-  return toSession(getSessionRow(db, made.n));
+  replaceUsage(db, getSessionRow(db, created.n), input.usage, input.usageEntries);
+  writeImportedView(db, getSessionRow(db, created.n), input.shows, input.hidden, now);
+  pointImportedConversations(db, getSessionRow(db, created.n), input);
+  return toSession(getSessionRow(db, created.n));
 }
 
 export function importMessages(db: Db, input: ImportedMessages & { profile: string }): Session | Refused {
@@ -67,9 +69,13 @@ export function importMessages(db: Db, input: ImportedMessages & { profile: stri
   if (session === undefined || session.removed_at !== null)
     return refuse("not_found", "There is no such session.");
   if (session.next_seq - 1 !== input.after) {
-    return refuse("invalid_input", "The session has grown here; what comes in does not follow it.", {
-      field: "after",
-    });
+    return refuse(
+      "invalid_input",
+      "The session has other messages here, so the imported messages do not follow it.",
+      {
+        field: "after",
+      },
+    );
   }
   if (input.messages.length > 0) {
     const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
@@ -83,7 +89,7 @@ export function importMessages(db: Db, input: ImportedMessages & { profile: stri
   return toSession(getSessionRow(db, session.n));
 }
 
-/** Whoever speaks in its first conversation, else the person of the account. */
+/** The person of its first conversation, or else of the account. */
 function findImportOwner(db: Db, input: ImportedSession & { profile: string }): PersonId | undefined {
   const { account, now, profile } = input;
   const first = input.conversations?.[0];
@@ -98,13 +104,13 @@ function findImportOwner(db: Db, input: ImportedSession & { profile: string }): 
   return resolvePerson(db, source, resolveAccount(db, source, participant, undefined, now), undefined, now);
 }
 
-/** What goes on in a chat was said there. */
+/** A session that continues in a chat belongs to the audience of that chat. */
 function findImportAudience({ session, conversations }: ImportedSession): string | undefined {
   const first = session.owner === undefined ? conversations?.[0] : undefined;
   return first && getChatAudience(first.source);
 }
 
-/** Points conversations at the session, each under the instant at which people last spoke there. */
+/** Points conversations to the session, each with the time of its last human message. */
 function pointImportedConversations(
   db: Db,
   session: SessionRow,
@@ -116,8 +122,8 @@ function pointImportedConversations(
 ): void {
   const { profile, now } = input;
   for (const { source, scope, activeAt } of input.conversations ?? []) {
-    const speaking = { source, scope, profile, now };
-    const { found, account, person: newPerson } = lookUpConversation(db, speaking);
+    const opening = { source, scope, profile, now };
+    const { found, account, person: newPerson } = lookUpConversation(db, opening);
     if (found?.session === session.n) {
       if (activeAt > found.active_at) db.run(sql.touchConversationSql, activeAt, found.n);
       continue;
@@ -126,7 +132,7 @@ function pointImportedConversations(
     const person = found === undefined ? newPerson() : (found.person ?? undefined);
     if (!isVisible(getReaders(source, person), session)) continue;
     if (found === undefined) {
-      const n = insertConversationRow(db, speaking, account, person, session.n, activeAt);
+      const n = insertConversationRow(db, opening, account, person, session.n, activeAt);
       recordDecision(db, n, now, "created", { reason: "import", to: session.id });
       db.run(sql.reopenSessionSql, session.n);
     } else {

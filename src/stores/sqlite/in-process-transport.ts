@@ -24,26 +24,26 @@ function hasCommitted({ name }: WriteCall, outcome: CallOutcome | undefined): bo
 }
 
 /**
- * Everything in this thread. Calls of one turn of the loop still share a commit. The writer is opened, and even loaded,
- * when something is to be written: a command that only looks has answered by then.
+ * Runs everything in this thread. Calls of one turn of the event loop still share a commit. The writer is loaded and
+ * opened on the first write: a command that only reads has answered by then.
  */
 export async function openInProcessTransport(options: SqliteOptions): Promise<Transport> {
   let writer: Writer | undefined;
-  let opening: Promise<Writer> | undefined;
-  const looking = openIfCurrent(options.file);
-  // A database that is new, old or broken is the writer's matter.
-  if (looking === undefined) writer = await openWriting();
-  const reader: Db = looking ?? openReader(options.file);
+  let openingWriter: Promise<Writer> | undefined;
+  const current = openIfCurrent(options.file);
+  // The writer handles a database that is new, old or broken.
+  if (current === undefined) writer = await openWriter();
+  const reader: Db = current ?? openReader(options.file);
   const listeners = new Set<() => void>();
-  const reading = new Set<Promise<unknown>>();
-  /** The first read of its kind waits for its code; what was asked for after it must not overtake it. */
-  let loading = 0;
+  const pendingReads = new Set<Promise<unknown>>();
+  /** The first read of its kind waits for its code; later writes must not overtake it. */
+  let loadingReads = 0;
   let queue: QueuedCall[] = [];
   let poll: NodeJS.Timeout | undefined;
-  let seen = 0;
+  let lastVersion = 0;
   let isClosed = false;
 
-  async function openWriting(): Promise<Writer> {
+  async function openWriter(): Promise<Writer> {
     const [{ startWriter }, operations] = await Promise.all([
       import("./writer.ts"),
       loadOperations("write", "tryWrite"),
@@ -56,9 +56,9 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
     if (batch.length === 0 || writer === undefined) return;
     const outcomes = writer.run(batch.map(({ call }) => call));
     if (batch.some(({ call }, index) => hasCommitted(call, outcomes[index]))) {
-      // Asked only for listeners: to ask takes as long as a small write.
-      if (poll !== undefined) seen = foreignCommits();
-      changed();
+      // Only for listeners: this query takes as long as a small write.
+      if (poll !== undefined) lastVersion = readVersion();
+      notifyListeners();
     }
     batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes[index] ?? { error: createClosedError() };
@@ -67,43 +67,43 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
     });
     writer.scheduleIndexing();
   }
-  function start(): void {
-    if (loading > 0) void Promise.allSettled(reading).then(start);
-    else if (writer === undefined && queue.length > 0) void firstDrain();
+  function drainInOrder(): void {
+    if (loadingReads > 0) void Promise.allSettled(pendingReads).then(drainInOrder);
+    else if (writer === undefined && queue.length > 0) void openAndDrain();
     else drain();
   }
-  /** The first calls wait for the writer; what cannot be opened fails them all. */
-  async function firstDrain(): Promise<void> {
+  /** The first calls wait for the writer; a failure to open it fails them all. */
+  async function openAndDrain(): Promise<void> {
     try {
-      opening ??= openWriting();
-      writer = await opening;
-      seen = Number.NaN; // its numbers are others than the reader's: look once more
+      openingWriter ??= openWriter();
+      writer = await openingWriter;
+      lastVersion = Number.NaN; // the writer counts other numbers than the reader: check once more
     } catch (error) {
-      opening = undefined;
+      openingWriter = undefined;
       for (const { reject } of queue.splice(0)) reject(error);
     }
     drain();
   }
-  /** Each by itself: a listener's failure is its own, not that of the write it is told of. */
-  function changed(): void {
+  /** Each in its own microtask: a failing listener must not fail the write. */
+  function notifyListeners(): void {
     for (const listener of listeners) queueMicrotask(listener);
   }
-  function foreignCommits(): number {
-    // The writer's own commits do not count for itself; for the reader they are another's, as its index work would be.
+  function readVersion(): number {
+    // The version of a connection ignores its own commits; for the reader, the writer's commits count, and its indexing, too.
     if (writer !== undefined) return writer.readDataVersion();
     try {
       return Number(reader.pragma("data_version"));
     } catch {
-      return seen; // another process repairs the log of one that was killed; the next look tells
+      return lastVersion; // another process repairs the log of a killed one; the next poll shows changes
     }
   }
 
   async function loadRead(name: string): Promise<StoreOperation> {
-    loading += 1;
+    loadingReads += 1;
     try {
       return await findOperation(name).load();
     } finally {
-      loading -= 1;
+      loadingReads -= 1;
     }
   }
   async function readNow(name: string, input: unknown): Promise<unknown> {
@@ -120,24 +120,24 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
       if (isClosed) return Promise.reject(createClosedError());
       return new Promise((resolve, reject) => {
         queue.push({ call: { name, input }, resolve, reject });
-        // Not a microtask: callers that only await the store would never let the loop turn.
-        if (queue.length === 1) setImmediate(start);
+        // Not a microtask: callers that only await the store would block the event loop.
+        if (queue.length === 1) setImmediate(drainInOrder);
       });
     },
     read(name, input) {
       if (isClosed) return Promise.reject(createClosedError());
-      const answer = readNow(name, input).finally(() => reading.delete(answer));
-      reading.add(answer);
+      const answer = readNow(name, input).finally(() => pendingReads.delete(answer));
+      pendingReads.add(answer);
       return answer;
     },
     onChange(listener) {
       listeners.add(listener);
       if (poll === undefined && !isClosed) {
-        seen = foreignCommits();
+        lastVersion = readVersion();
         poll = setInterval(() => {
-          const now = foreignCommits();
-          if (now !== seen) changed();
-          seen = now;
+          const version = readVersion();
+          if (version !== lastVersion) notifyListeners();
+          lastVersion = version;
         }, POLL_MS);
       }
       return () => {
@@ -149,11 +149,11 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
     async close() {
       if (isClosed) return;
       isClosed = true;
-      if (writer === undefined && queue.length > 0) await firstDrain();
+      if (writer === undefined && queue.length > 0) await openAndDrain();
       drain();
       clearInterval(poll);
-      await Promise.allSettled(reading);
-      // The last connection to go, if it may write, leaves one whole file behind.
+      await Promise.allSettled(pendingReads);
+      // The last connection to close, if it may write, leaves one complete file.
       reader.close();
       writer?.close();
     },

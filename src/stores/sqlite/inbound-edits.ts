@@ -28,23 +28,23 @@ export function editInbound(db: Db, input: InboundEdit): InboundEditOutcome {
   if (row === undefined) return "unknown";
   db.run(message === undefined ? sql.recordWithdrawalSql : sql.recordEditSql, now, row.n);
   if (INBOX_STATES[row.state] !== "waiting") return "late";
-  const said = parseObject<NewMessage>(row.message) ?? { role: "user", parts: [] };
+  const before = parseObject<NewMessage>(row.message) ?? { role: "user", parts: [] };
   if (message === undefined) db.run(sql.cancelInboxSql, row.n);
   else {
     for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlobSql, hash, bytes.byteLength, bytes);
     recordBlobUses(db, getConversationRow(db, row.conversation).session, message);
-    db.run(sql.editPendingSql, JSON.stringify(applyEdit(said, message)), row.n);
+    db.run(sql.editPendingSql, JSON.stringify(applyEdit(before, message)), row.n);
   }
-  for (const hash of getBlobHashes(said)) releaseBlob(db, hash);
+  for (const hash of getBlobHashes(before)) releaseBlob(db, hash);
   return "changed";
 }
 
-/** Other words, said at the same time by the same person in the same place. */
-function applyEdit(said: NewMessage, message: NewMessage): NewMessage {
-  const origin = { ...said.origin, ...message.origin };
+/** The new content, with the time, the sender and the chat of the old message. */
+function applyEdit(before: NewMessage, message: NewMessage): NewMessage {
+  const origin = { ...before.origin, ...message.origin };
   return {
     ...message,
-    ...(said.at !== undefined && { at: said.at }),
+    ...(before.at !== undefined && { at: before.at }),
     ...(Object.keys(origin).length > 0 && { origin }),
   };
 }

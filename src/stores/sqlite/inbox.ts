@@ -5,7 +5,7 @@ import type { PlatformCursor } from "../../core/turn.ts";
 import type { Db } from "./connection.ts";
 import * as sql from "./sql.ts";
 
-/** inbox.state, by its number. */
+/** The values of inbox.state, by number. */
 export const INBOX_STATES: readonly InboundState[] = [
   "waiting",
   "running",
@@ -23,16 +23,16 @@ export interface InboundKey {
   readonly now: number;
 }
 
-/** The row of what has arrived before under this name. The cursor moves in any case. */
+/** The row of an earlier message with this id. The cursor moves in any case. */
 export function findDuplicate(db: Db, input: InboundKey): number | undefined {
   const { profile, source, messageId } = input;
   if (messageId === "") {
-    // Without a name of its own every message would be a duplicate of the first.
-    throw new PostriderError("invalid_input", "A message needs the id its platform gave it.", {
+    // Without an id, every message would be a duplicate of the first.
+    throw new PostriderError("invalid_input", "A message needs its id on the platform.", {
       details: { field: "messageId" },
     });
   }
-  const seen = db.get<{ n: number }>(
+  const found = db.get<{ n: number }>(
     sql.inboxNumberByMessageIdSql,
     profile,
     source.platform,
@@ -40,7 +40,7 @@ export function findDuplicate(db: Db, input: InboundKey): number | undefined {
     messageId,
   );
   moveCursor(db, input);
-  return seen?.n;
+  return found?.n;
 }
 
 export function moveCursor(db: Db, { cursor, now }: Pick<InboundKey, "cursor" | "now">): void {

@@ -23,7 +23,7 @@ export function getInsights(
 ): Insights {
   const { where, values } = buildVisibleCondition(input.asker);
   const onPlatform = input.platform === undefined ? "" : "and s.platform = ?";
-  const used = db
+  const active = db
     .all<SessionRow>(
       `select s.* from sessions s where ${where} and s.removed_at is null and s.last_at >= ? ${onPlatform} order by s.last_at, s.n`,
       ...values,
@@ -34,23 +34,23 @@ export function getInsights(
     .filter(({ messages }) => messages > 0);
   const entries = listUsageSince(db, input);
   const sum = (count: (session: SessionActivity) => number): number =>
-    used.reduce((total, session) => total + count(session), 0);
+    active.reduce((total, session) => total + count(session), 0);
   return {
-    sessions: used.length,
+    sessions: active.length,
     messages: sum(({ messages }) => messages),
     humanMessages: sum(({ humans }) => humans),
     toolCalls: sum(({ calls }) => calls),
     usage: sumUsage(entries.map(({ usage }) => usage)),
     usageByPurpose: sumByPurpose(entries),
     usageByDay: sumByDay(entries, input.zone ?? "UTC"),
-    byPlatform: [...Map.groupBy(used, ({ row }) => row.platform ?? "none")]
-      .map(([platform, there]) => ({
+    byPlatform: [...Map.groupBy(active, ({ row }) => row.platform ?? "none")]
+      .map(([platform, sessions]) => ({
         platform,
-        sessions: there.length,
-        messages: there.reduce((total, { messages }) => total + messages, 0),
+        sessions: sessions.length,
+        messages: sessions.reduce((total, { messages }) => total + messages, 0),
       }))
       .toSorted((a, b) => b.messages - a.messages || (a.platform < b.platform ? -1 : 1)),
-    busiest: used
+    busiest: active
       .toSorted((a, b) => b.messages - a.messages || b.row.last_at - a.row.last_at)
       .slice(0, MAX_BUSIEST)
       .map(({ row, messages }) => ({
@@ -61,7 +61,7 @@ export function getInsights(
   };
 }
 
-/** What was said in it since then. Of a session that is younger, its counters know without a look at the messages. */
+/** The activity since then. For a session that started later, its counters are enough. */
 function countActivity(db: Db, session: SessionRow, since: number): SessionActivity {
   if (session.created_at >= since) {
     const { next_seq, human_count: humans, tool_call_count: calls } = session;

@@ -40,7 +40,7 @@ async function say(store: Store, chat: string, id: string, runner?: string) {
   });
 }
 
-/** Rows with every JSON column: ada's are broken one by one, bob's stay whole. */
+/** Rows with every JSON column: ada's are broken one by one, bob's stay intact. */
 async function fill(): Promise<void> {
   const store = await sqliteStore({ file, mode: "in-process" });
   for (const runner of [gone, own]) await store.runners.recordHeartbeat({ runner, now: NOW });
@@ -115,7 +115,7 @@ const jsonFindings = () =>
     ({ check, state }) => check === "json" && state !== "ok",
   );
 
-it("lists every column whose text is JSON, as the rows show", () => {
+it("lists every column that contains JSON", () => {
   const db = new Database(file, { readonly: true });
   onTestFinished(() => void db.close());
   const known = new Set(JSON_COLUMNS.map(({ table, column }) => `${table}.${column}`));
@@ -129,9 +129,9 @@ it("lists every column whose text is JSON, as the rows show", () => {
 });
 
 describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, column] as const))(
-  "one row in which %s cannot be read",
+  "one row with an unreadable %s",
   (name, column) => {
-    it.each(["{broken", "5"])("costs that row and nothing else (%s)", async (value) => {
+    it.each(["{broken", "5"])("affects only that row (%s)", async (value) => {
       breakFirst(column, value);
       const store = await sqliteStore({ file, mode: "in-process" });
       onTestFinished(() => store.close());
@@ -168,7 +168,7 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
       await store.processes.listWatchedProcesses();
       await store.processes.adoptProcesses({ keeper: own.id, now: NOW });
 
-      // What was left is taken up, and new words are taken in, in both chats.
+      // Pending work continues, and new messages are accepted, in both chats.
       const waits = (await store.turns.listClaimable({ now: NOW })).map(({ session }) => session);
       expect(waits).toEqual(expect.arrayContaining(["session-ada", "session-bob"]));
       for (const { id } of listed)
@@ -181,11 +181,11 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
         expect(await say(store, chat, "3")).toMatchObject({ duplicate: false });
     });
 
-    it("is named by doctor, and --fix resets it only if nothing was said in it", () => {
+    it("is reported by doctor, and --fix resets it only if it contains no message", () => {
       breakFirst(column, "{broken");
       const [finding, ...more] = jsonFindings();
       expect(more).toEqual([]);
-      expect(finding?.text).toMatch(new RegExp(`^${name.replace(".", "\\.")} cannot be read in 1 row: \\S`));
+      expect(finding?.text).toMatch(new RegExp(`^${name.replace(".", "\\.")} is not readable in 1 row: \\S`));
       const fixed: string[] = [];
       fixDatabase(file, finding === undefined ? [] : [finding], {
         now: NOW,
@@ -196,7 +196,7 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
   },
 );
 
-it("refuses to fork or attach a session whose config cannot be read, and names the row", async () => {
+it("refuses to fork or attach a session with an unreadable config, and names the row", async () => {
   breakFirst({ table: "sessions", column: "config", holds: "object", row: "n" }, "{broken");
   const store = await sqliteStore({ file, mode: "in-process" });
   onTestFinished(() => store.close());

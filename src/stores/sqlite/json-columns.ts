@@ -7,13 +7,13 @@ export interface JsonColumn {
   readonly holds: "object" | "array";
   /** SQL that names a row for people. */
   readonly row: string;
-  /** Whether an unreadable value may become absent: a setting or something derived, never what somebody said. */
+  /** Whether an unreadable value may be reset: a setting or derived data, never the content of a message. */
   readonly isResettable?: true;
 }
 
 const MESSAGE_ROW = "(id >> 24) || ':' || (id & 16777215)";
 
-/** Every one there is: `doctor` reads them all, and a test breaks each in turn. */
+/** All JSON columns: `doctor` reads them all, and a test breaks each in turn. */
 export const JSON_COLUMNS: readonly JsonColumn[] = [
   { table: "sessions", column: "origin", holds: "object", row: "coalesce(handle, n)", isResettable: true },
   { table: "sessions", column: "config", holds: "object", row: "coalesce(handle, n)", isResettable: true },
@@ -37,18 +37,18 @@ export const JSON_COLUMNS: readonly JsonColumn[] = [
   { table: "pairings", column: "asker", holds: "object", row: "n", isResettable: true },
 ];
 
-/** The condition under which a column's text cannot be read as what it holds. */
+/** The condition under which the text of a column does not have its JSON type. */
 export function buildUnreadableCondition({ column, holds }: Pick<JsonColumn, "column" | "holds">): string {
   return `${column} is not null and case when json_valid(${column}) then json_type(${column}) <> '${holds}' else 1 end`;
 }
 
-/** The object in a column; `undefined` when it cannot be read as one. */
+/** The object in a column; `undefined` if the text is not one. */
 export function parseObject<T extends object>(text: string | null): T | undefined {
   const value = parseJson(text);
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as T) : undefined;
 }
 
-/** The list in a column; `undefined` when it cannot be read as one. */
+/** The list in a column; `undefined` if the text is not one. */
 export function parseList<T>(text: string | null): T[] | undefined {
   const value = parseJson(text);
   return Array.isArray(value) ? (value as T[]) : undefined;
@@ -63,14 +63,14 @@ function parseJson(text: string | null): unknown {
   }
 }
 
-/** Where a value comes from, for whoever has to mend it. */
+/** The position of a value, for a repair. */
 export interface JsonCell {
   readonly table: string;
   readonly column: string;
   readonly row: string | number;
 }
 
-/** For whoever cannot do without it: throws `corrupt`, which names the row. */
+/** For values that are required: throws `corrupt` with the row. */
 export function requireObject<T extends object>(text: string | null, cell: JsonCell): T {
   const value = parseObject<T>(text);
   if (value === undefined) throw createUnreadableError(cell);
@@ -83,7 +83,7 @@ export function requireList<T>(text: string | null, cell: JsonCell): T[] {
   return value;
 }
 
-/** One bad row costs one row: those that cannot be read are left out of a list. */
+/** Omits unreadable rows from a list, so that one bad row costs one row. */
 export function convertReadable<Row, Value>(rows: readonly Row[], convert: (row: Row) => Value): Value[] {
   return rows.flatMap((row) => {
     try {
@@ -98,7 +98,7 @@ export function convertReadable<Row, Value>(rows: readonly Row[], convert: (row:
 export function createUnreadableError({ table, column, row }: JsonCell): PostriderError {
   return new PostriderError(
     "corrupt",
-    `${table}.${column} of row ${row} cannot be read, and everything else can. postrider doctor tells what to do.`,
+    `${table}.${column} of row ${row} is not readable; all other data is. Run postrider doctor for advice.`,
     { details: { table, column, row } },
   );
 }

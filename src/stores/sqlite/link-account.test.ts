@@ -29,7 +29,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   fc.record({ does: fc.constant("switches" as const), conversation: fc.nat(9), session: fc.nat(9) }),
 );
 
-describe("accounts that change hands", () => {
+describe("accounts that move to another person", () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let db: Db;
   beforeAll(() => {
@@ -41,7 +41,7 @@ describe("accounts that change hands", () => {
     folder.remove();
   });
 
-  it("show nobody a session that is not theirs, in whatever order people speak, link, name and resume", () => {
+  it("show no person a session of another, for any order of messages, links, titles and resumes", () => {
     fc.assert(
       fc.property(fc.array(deed, { maxLength: 25 }), (deeds) => {
         db.exec("begin");
@@ -119,7 +119,7 @@ function sourceOf({ platform, name, group }: { platform: string; name: string; g
   };
 }
 
-/** Conversations of one person in which another's session is shown, or whose speaker is no longer that person. */
+/** Conversations of one person that show a session of another, or whose sender is another person by now. */
 function strangers(db: Db): unknown[] {
   return db.all(
     `select c.n from conversations c join sessions s on s.n = c.session

@@ -18,8 +18,8 @@ import type { ConversationRow } from "./rows.ts";
 import { toChatSource } from "./switching.ts";
 
 /**
- * An account changes hands. Whoever has no other way to be here moves along with everything; else the former person
- * keeps their sessions, and the chats of this account go on in new ones: its new person must not read theirs.
+ * Moves an account to another person. If it was the only account of the former person, everything moves along. Otherwise
+ * its chats continue in new sessions: the new person must not read the old ones.
  */
 export function linkAccount(
   db: Db,
@@ -70,8 +70,10 @@ function moveAccount(
     .all<AccountRow>("select * from accounts where person = ?", former)
     .filter(({ n }) => n !== account.n);
   const movesAlong = mayMoveAlong && former !== OWNER && others.length === 0;
-  const theirs = db.all<ConversationRow>("select * from conversations where person = ?", former);
-  const affected = movesAlong ? theirs : theirs.filter(buildAccountChatFilter(db, account, others));
+  const conversations = db.all<ConversationRow>("select * from conversations where person = ?", former);
+  const affected = movesAlong
+    ? conversations
+    : conversations.filter(buildAccountChatFilter(db, account, others));
   const numbers = new Set(affected.map(({ n }) => n));
   const running = db.all<{ conversation: number }>("select conversation from turns where state = 'running'");
   if (running.some(({ conversation }) => numbers.has(conversation)))
@@ -85,14 +87,14 @@ function moveAccount(
   return undefined;
 }
 
-/** Which of a person's chats are this account's. Where it is the only one on its platform, all that are there. */
+/** Selects the chats of this account among those of a person. The only account on its platform has all chats there. */
 function buildAccountChatFilter(
   db: Db,
   account: AccountRow,
   others: readonly AccountRow[],
 ): (conversation: ConversationRow) => boolean {
   const isOnly = others.every(({ platform }) => platform !== account.platform);
-  const isTheirs = buildSenderFilter([account]);
+  const isSentByAccount = buildSenderFilter([account]);
   return (row) => {
     if (row.platform !== account.platform) return false;
     if (row.account > 0) return row.account === account.n;
@@ -100,21 +102,25 @@ function buildAccountChatFilter(
       isOnly ||
       row.chat_id === account.user_id ||
       row.chat_id === account.alt_id ||
-      isTheirs(getSessionRow(db, row.session).origin)
+      isSentByAccount(getSessionRow(db, row.session).origin)
     );
   };
 }
 
 function startNewSession(db: Db, conversation: ConversationRow, person: PersonId, now: number): void {
   const { n, profile, active_at } = conversation;
-  const left = getSessionRow(db, conversation.session);
+  const former = getSessionRow(db, conversation.session);
   const source = toChatSource(conversation);
   db.run("update conversations set person = ? where n = ?", person, n);
   const session = insertSessionRow(
     db,
-    { id: crypto.randomUUID(), kind: left.kind },
+    { id: crypto.randomUUID(), kind: former.kind },
     { profile, owner: getSessionOwner(source, person), now, source },
   );
   pointConversation(db, conversation, session, "switch", active_at);
-  recordDecision(db, n, now, "new", { reason: "its account changed hands", from: left.id, to: session.id });
+  recordDecision(db, n, now, "new", {
+    reason: "its account was linked to another person",
+    from: former.id,
+    to: session.id,
+  });
 }

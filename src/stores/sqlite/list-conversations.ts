@@ -20,7 +20,7 @@ export function listConversations(db: Db, input: ConversationQuery): Page<Curren
     for (const row of rows) {
       const found = toCurrentConversation(db, input.asker, row);
       if (found === undefined) continue;
-      // The page is full: this one begins the next.
+      // The page is full: this conversation starts the next page.
       if (items.length === limit) return { items, cursor: String(items.at(-1)?.conversation.number) };
       items.push(found);
     }
@@ -30,7 +30,7 @@ export function listConversations(db: Db, input: ConversationQuery): Page<Curren
   }
 }
 
-/** Those of one person are found by an index; a chat's own belong to nobody. */
+/** An index finds the conversations of one person; those of a chat have no person. */
 function readRowsAfter(db: Db, input: ConversationQuery, after: number, limit: number): ConversationRow[] {
   const { asker, platform } = input;
   const conditions = ["n > ?"];
@@ -60,7 +60,7 @@ function toCurrentConversation(db: Db, asker: Asker, row: ConversationRow): Curr
 function parseCursor(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new PostriderError("invalid_input", "That cursor did not come from a page of this list.", {
+  throw new PostriderError("invalid_input", "The cursor is not from a page of this list.", {
     details: { field: "cursor" },
   });
 }

@@ -37,7 +37,7 @@ async function opened(mode: "workers" | "in-process", onLost?: (error: Postrider
   return store;
 }
 
-/** The files are looked at every few milliseconds, in the store's own time. */
+/** The store checks its files every few milliseconds. */
 const untilNextLook = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
 const runner = localRunner();
 const beat = (store: Store, now: number): Promise<void> => store.runners.recordHeartbeat({ runner, now });
@@ -73,8 +73,8 @@ const LOSSES: readonly (readonly [name: string, how: "removed" | "replaced", los
   ],
 ];
 
-describe.each(MODES)("a store (%s) whose files are taken away", (mode) => {
-  it.each(LOSSES)("refuses everything and saves what was acknowledged when %s", async (_, how, lose) => {
+describe.each(MODES)("a store (%s) whose files are removed or replaced", (mode) => {
+  it.each(LOSSES)("refuses all writes and saves all acknowledged data when %s", async (_, how, lose) => {
     const reported: PostriderError[] = [];
     const store = await opened(mode, (error) => reported.push(error));
     await beat(store, 1);
@@ -88,7 +88,7 @@ describe.each(MODES)("a store (%s) whose files are taken away", (mode) => {
     expect(refused).toMatchObject({ code: "store_lost", details: { file, how } });
     const rescued = String(refused?.details.rescued);
     expect(refused?.message).toContain(`postrider restore ${rescued} --replace`);
-    // What was refused may be in it, too; what was acknowledged is.
+    // It contains all acknowledged writes; refused ones may be in it, too.
     expect(heartbeatIn(rescued)).toBeGreaterThanOrEqual(2);
     expect(statSync(rescued).mode & 0o777).toBe(0o600);
     await expect(beat(store, 4)).rejects.toMatchObject({ code: "store_lost" });
@@ -98,7 +98,7 @@ describe.each(MODES)("a store (%s) whose files are taken away", (mode) => {
   });
 
   it.runIf(process.platform === "linux")(
-    "says where a moved home is, and needs no copy: everything is there",
+    "names the new path of a moved home, and makes no copy",
     async () => {
       const store = await opened(mode);
       await beat(store, 1);
@@ -111,7 +111,7 @@ describe.each(MODES)("a store (%s) whose files are taken away", (mode) => {
     },
   );
 
-  it("goes on when its log is written back and emptied, by itself or by another process", async () => {
+  it("continues when its log is checkpointed and truncated, by itself or by another process", async () => {
     const store = await opened(mode);
     await beat(store, 1);
     const other = new Database(file);
@@ -121,7 +121,7 @@ describe.each(MODES)("a store (%s) whose files are taken away", (mode) => {
     expect(heartbeatIn(file)).toBe(2);
   });
 
-  it("goes on behind a symbolic link", async () => {
+  it("works behind a symbolic link", async () => {
     const store = await opened(mode);
     await beat(store, 1);
     await store.close();
@@ -134,8 +134,8 @@ describe.each(MODES)("a store (%s) whose files are taken away", (mode) => {
   });
 });
 
-describe("a long read while the files are away", () => {
-  it("fails, and succeeds once they are back", async () => {
+describe("a long read while the files are missing", () => {
+  it("fails, and succeeds when they exist again", async () => {
     const store = await opened("workers");
     const aside = `${home}-aside`;
     const list = () => store.sessions.querySessions({ asker: { everyone: true }, limit: 10 });

@@ -11,7 +11,7 @@ import type { Db } from "./connection.ts";
 import { convertReadable, parseList, requireList } from "./json-columns.ts";
 import * as sql from "./sql.ts";
 
-/** So many of the newest are kept, to go back to. */
+/** The number of versions that are kept for a restore. */
 const KEPT_VERSIONS = 50;
 
 interface MemoryRow {
@@ -28,25 +28,25 @@ export function changeMemory(
   return applyMemoryChanges(db, owner, [change], now);
 }
 
-/** All or, with `leavingOut`, those that fit, one after the other, as one version. */
+/** Applies all changes in order as one version; with `skipInvalid`, without those that do not apply. */
 export function applyMemoryChanges(
   db: Db,
   owner: MemoryOwner,
   changes: readonly MemoryChange[],
   now: number,
-  leavingOut = false,
+  skipInvalid = false,
 ): Memory | Refused {
   const before = getMemory(db, { owner });
   let entries = before.entries;
   for (const change of changes) {
     const changed = applyMemoryChange(entries, change);
     if (!isRefused(changed)) entries = changed;
-    else if (!leavingOut) return changed;
+    else if (!skipInvalid) return changed;
   }
   return saveMemoryVersion(db, before, entries, now);
 }
 
-/** A new version, unless it would say the same. */
+/** Saves a new version, unless it equals the last one. */
 export function saveMemoryVersion(db: Db, before: Memory, entries: readonly string[], now: number): Memory {
   const { owner } = before;
   if (JSON.stringify(entries) === JSON.stringify(before.entries)) return before;
@@ -69,7 +69,7 @@ export function restoreMemory(
   return saveMemoryVersion(db, getMemory(db, { owner }), toMemory(row).entries, now);
 }
 
-/** What is remembered of a person, and of them in chats with others. */
+/** The memory of a person, and their memories in chats with others. */
 export function listPersonMemories(db: Db, person: PersonId): (Memory & { readonly chat?: string })[] {
   const inChats = getMemoryOwner({ owner: person, audience: "" });
   const owners = db.all<{ owner: MemoryOwner }>(sql.memoryOwnersSql, inChats, `${inChats}\u{10ffff}`);
@@ -79,7 +79,7 @@ export function listPersonMemories(db: Db, person: PersonId): (Memory & { readon
   ];
 }
 
-/** What is remembered of one is remembered of the other, as far as it fits. */
+/** Adds the memory of one person to that of another, as far as it fits. */
 export function mergeMemories(db: Db, from: PersonId, to: PersonId, now: number): void {
   for (const { entries, chat } of listPersonMemories(db, from)) {
     const owner = getMemoryOwner({ owner: to, ...(chat !== undefined && { audience: chat }) });
@@ -97,7 +97,7 @@ export function getMemory(db: Db, { owner }: { owner: MemoryOwner }): Memory {
   const row = db.get<MemoryRow>(sql.newestMemorySql, owner);
   if (row === undefined) return { owner, version: 0, entries: [] };
   if (parseList(row.entries) !== undefined) return toMemory(row);
-  // What was remembered before stands in for a version that cannot be read; the next one gets a number of its own.
+  // The last readable version replaces an unreadable one; the next version gets a number of its own.
   const [before] = listMemoryVersions(db, { owner });
   return { owner, entries: [], ...before, version: row.version };
 }

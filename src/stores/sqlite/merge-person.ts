@@ -3,9 +3,9 @@ import { buildNextTitle } from "../../core/titles.ts";
 import type { Db } from "./connection.ts";
 import { mergeMemories } from "./memory.ts";
 
-/** Everything of one person becomes the other's, unless an account still says who they are. */
+/** Moves everything of one person to another, unless the first one still has an account. */
 export function mergePerson(db: Db, from: PersonId, to: PersonId, now: number): void {
-  // The owner is also at the terminal, without any account.
+  // The owner uses the terminal without an account.
   if (from === OWNER || db.get("select 1 from accounts where person = ?", from) !== undefined) return;
   renameConflictingTitles(db, from, to);
   db.run("update sessions set owner = ? where owner = ?", to, from);
@@ -19,7 +19,7 @@ export function mergePerson(db: Db, from: PersonId, to: PersonId, now: number): 
   );
   db.run("update approvals set person = ? where person = ?", to, from);
   db.run("update pairings set person = ? where person = ?", to, from);
-  // What both have spoken of is as the later one said; in the same moment, the no.
+  // Of two rules for one pattern, the later one counts; at the same time, the denial.
   db.run(
     `insert into allowed (person, pattern, folder, session, at, never)
      select ?, pattern, folder, session, at, never from allowed where person = ?
@@ -33,17 +33,17 @@ export function mergePerson(db: Db, from: PersonId, to: PersonId, now: number): 
   db.run("delete from people where id = ?", from);
 }
 
-/** Titles are unique per owner: one that both used gets its lineage's next number where it arrives. */
+/** Titles are unique per owner: a title that both used gets the next number of its lineage. */
 function renameConflictingTitles(db: Db, from: PersonId, to: PersonId): void {
   const titled = db.all<{ n: number; owner: string; title: string }>(
     "select n, owner, title from sessions where owner in (?, ?) and title is not null order by n",
     from,
     to,
   );
-  const there = new Set(titled.filter(({ owner }) => owner === to).map(({ title }) => title));
+  const taken = new Set(titled.filter(({ owner }) => owner === to).map(({ title }) => title));
   const all = titled.map(({ title }) => title);
   for (const { n, owner, title } of titled) {
-    if (owner !== from || !there.has(title)) continue;
+    if (owner !== from || !taken.has(title)) continue;
     const next = buildNextTitle(title, all);
     if (next !== undefined) all.push(next);
     db.run("update sessions set title = ? where n = ?", next ?? null, n);

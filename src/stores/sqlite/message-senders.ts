@@ -7,19 +7,19 @@ import { toMessageId } from "./rows.ts";
 
 const USER = ROLES.indexOf("user");
 
-/** From now on the message says itself whose it is, where so far only the turn that took it up has told. */
+/** Stores the sender in the message itself, if so far only its turn has it. */
 export function recordSender(db: Db, id: number, { platform, userId, userIdAlt }: Source): void {
   const [row] = db.rows("select meta from messages where id = ?", id);
   const stored = (row?.[0] as string | null | undefined) ?? "{}";
   const meta = parseObject<Partial<NewMessage>>(stored);
-  if (meta === undefined) return; // what cannot be read is left as it is, for whoever mends it
+  if (meta === undefined) return; // an unreadable row stays unchanged, for a repair
   const origin = { ...meta.origin, platform, userId: userId ?? userIdAlt };
   db.run("update messages set meta = ? where id = ?", JSON.stringify({ ...meta, origin }), id);
 }
 
 /**
- * Before the row of an input goes: in what several people share, it may be all that tells who spoke. A turn answers its
- * last input's sender, so only that one is known.
+ * Called before an inbox row is deleted: in a shared session, it may be the only link to the sender. A turn answers the
+ * sender of its last input, so only that sender is known.
  */
 export function recordLastSender(db: Db, input: { n: number; turn: number; seq: number }): void {
   const { n, turn, seq } = input;
@@ -30,12 +30,12 @@ export function recordLastSender(db: Db, input: { n: number; turn: number; seq: 
   );
   if (found === undefined) return;
   const id = toMessageId(found.session, seq);
-  const unsigned = db.get(
+  const withoutSender = db.get(
     `select 1 from messages where id = ? and role = ${USER} and (text is not null or parts is not null)
        and (meta is null or (json_valid(meta) and json_extract(meta, '$.origin.userId') is null))`,
     id,
   );
-  if (unsigned === undefined) return;
+  if (withoutSender === undefined) return;
   const target = parseObject<Source>(found.target);
   if (target === undefined) return;
   if (target.userId === undefined && target.userIdAlt === undefined) return;

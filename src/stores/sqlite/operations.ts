@@ -4,7 +4,7 @@ import type { Db } from "./connection.ts";
 /** The parts of the store's port that have operations. */
 export type Facets = Omit<Store, "onChange" | "close">;
 
-/** A method of the port as it is on a connection: synchronous, with the connection in front. */
+/** A method of the port as a synchronous function of a connection and an input. */
 export type OnConnection<Method> = Method extends () => Promise<infer Output>
   ? (db: Db) => Output
   : Method extends (input: infer Input) => Promise<infer Output>
@@ -71,6 +71,7 @@ export const OPERATIONS: OperationTable = {
     release: write(() => import("./sessions.ts")),
     importSession: write(() => import("./import-session.ts")),
     importMessages: write(() => import("./import-session.ts")),
+    getSession: read(() => import("./session-reads.ts")),
     find: read(() => import("./session-reads.ts")),
     findByTitle: read(() => import("./session-reads.ts")),
     hasOther: read(() => import("./session-reads.ts")),
@@ -189,7 +190,7 @@ interface NamedOperation {
   load(): Promise<StoreOperation>;
 }
 
-/** The operations by name, whichever facet they belong to: no two facets share a name. */
+/** The operations by name, of all facets: no two facets share a name. */
 const BY_NAME: ReadonlyMap<string, NamedOperation> = new Map(
   Object.values(OPERATIONS).flatMap((facet) =>
     Object.entries(facet as AnyFacet).map(([name, { kind, load }]): [string, NamedOperation] => [
@@ -209,11 +210,11 @@ export type LoadedOperations = ReadonlyMap<string, StoreOperation>;
 
 /** Loads every operation of these kinds, so that they can be called synchronously. */
 export async function loadOperations(...kinds: readonly OperationKind[]): Promise<LoadedOperations> {
-  const wanted = [...BY_NAME.values()].filter(({ kind }) => kinds.includes(kind));
-  return new Map(await Promise.all(wanted.map(async ({ name, load }) => [name, await load()] as const)));
+  const selected = [...BY_NAME.values()].filter(({ kind }) => kinds.includes(kind));
+  return new Map(await Promise.all(selected.map(async ({ name, load }) => [name, await load()] as const)));
 }
 
-/** Whether listeners are to be notified: a `tryWrite` that got nothing has changed nothing. */
+/** Whether to notify listeners: a `tryWrite` without a result has changed nothing. */
 export function hasWritten(name: string, value: unknown): boolean {
   return (value !== undefined && value !== false) || findOperation(name).kind !== "tryWrite";
 }

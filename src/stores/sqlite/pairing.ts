@@ -25,7 +25,7 @@ interface PairingRow {
 export function requestPairing(db: Db, input: PairingRequest): PairingRequestResult {
   const { platform, asker, person, now } = input;
   if (asker === undefined && person === undefined) {
-    throw new PostriderError("invalid_input", "A code needs someone who asks or a person to link to.", {
+    throw new PostriderError("invalid_input", "A code needs a sender or a person to link to.", {
       details: { field: "asker" },
     });
   }
@@ -41,7 +41,7 @@ export function requestPairing(db: Db, input: PairingRequest): PairingRequestRes
     const until = isFromFuture(at, now) ? now : at + input.everyMs;
     if (until > now) return { state: "too_soon", until };
     db.run(`delete from pairings where platform = ? and user_id in (${marks})`, platform, ...ids);
-    // Nobody's request keeps somebody else from asking: the oldest ones make room.
+    // Requests of others must not block this one: the oldest requests are deleted.
     db.run(
       `delete from pairings where n in (select n from pairings where platform = ? and asker is not null
        order by n desc limit -1 offset ?)`,
@@ -64,7 +64,7 @@ export function requestPairing(db: Db, input: PairingRequest): PairingRequestRes
   return { state: "asked", number: lastInsertRowid };
 }
 
-/** Whoever writes without an id is known by the direct chat. */
+/** A sender without an id is identified by the direct chat. */
 function getSenderIds({ userId, userIdAlt, chatId }: Source): string[] {
   const ids = [userId, userIdAlt].filter((id) => id !== undefined);
   return ids.length > 0 ? ids : [chatId];
@@ -85,7 +85,7 @@ export function redeemPairing(
   return used;
 }
 
-/** Whoever asked may speak from now on. */
+/** Makes the sender of the request a member. */
 function admitMember(
   db: Db,
   asker: Source | undefined,
@@ -105,7 +105,7 @@ function linkPairedAccount(
 ): { person: PersonId; account: AccountName } | Refused {
   const account = input.account ?? (asker && buildAccountName(asker));
   if (account === undefined)
-    return refuse("invalid_input", "This code links an account. Say which one.", { field: "account" });
+    return refuse("invalid_input", "This code links an account. Name the account.", { field: "account" });
   const linked = linkAccount(db, { account, person, now: input.now });
   return isRefused(linked) ? linked : { person, account };
 }
@@ -126,7 +126,7 @@ function addName(account: AccountName, name: string | undefined): AccountName {
   return name === undefined ? account : { ...account, name };
 }
 
-/** Stored under a clock that was ahead. Such a code counts no longer, and keeps nobody from asking for another. */
+/** Stored under a clock that was ahead. Such a code no longer counts, and does not block a new request. */
 function isFromFuture(at: number, now: number): boolean {
   return at > now + 60_000;
 }
@@ -140,8 +140,8 @@ export function listPairings(db: Db, input: { platform?: string; now: number }):
           input.now,
           input.platform,
         );
-  const known = rows.filter((row) => !isFromFuture(row.asked_at, input.now));
-  return known.map((row) => {
+  const valid = rows.filter((row) => !isFromFuture(row.asked_at, input.now));
+  return valid.map((row) => {
     const asker = parseObject<Source>(row.asker);
     return {
       number: row.n,

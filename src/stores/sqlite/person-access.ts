@@ -9,13 +9,13 @@ import { convertReadable, parseObject } from "./json-columns.ts";
 import { buildSenderFilter, listPersonAccounts } from "./person-rows.ts";
 import * as sql from "./sql.ts";
 
-/** What a person may do here, was asked and has allowed: one place for showing it and for erasing it. */
+/** The role, requests and rules of a person: one definition for export and for erasure. */
 export function readPersonAccess(db: Db, person: PersonId): PersonAccess {
   const row = db.get<{ role: "member" | null }>("select role from people where id = ?", person);
   const role = person === OWNER ? "owner" : row?.role;
   return {
     ...(role !== null && role !== undefined && { role }),
-    // Without salt and hash: a code is a secret of whoever got it, and these are what it is known by.
+    // Without salt and hash, which verify the code: it is a secret of its receiver.
     pairings: listPersonPairings(db, person).map((row) => {
       const asker = parseObject<Source>(row.asker);
       return {
@@ -47,7 +47,7 @@ export function erasePersonAccess(db: Db, person: PersonId): void {
     [user_id, alt_id].filter((id) => id !== null).map((id) => ({ platform, id })),
   );
   for (const { platform, id } of ids) {
-    // Alone, or after what was guessed at.
+    // The name alone, or after the kind of guess.
     const name = `${platform}:${id}`;
     db.run(
       "delete from guesses where name = ? or substr(name, -length(?)) = ?",
@@ -58,7 +58,7 @@ export function erasePersonAccess(db: Db, person: PersonId): void {
   }
   for (const { platform, home } of db.all<{ platform: string; home: string }>("select * from homes")) {
     const chatId = parseObject<HomeChannel>(home)?.chatId;
-    if (ids.some((one) => one.platform === platform && one.id === chatId))
+    if (ids.some((account) => account.platform === platform && account.id === chatId))
       db.run("delete from homes where platform = ?", platform);
   }
 }
@@ -73,19 +73,19 @@ interface PersonPairingRow {
 }
 
 function listPersonPairings(db: Db, person: PersonId): PersonPairingRow[] {
-  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   return db
     .all<PersonPairingRow>("select * from pairings order by n")
-    .filter((row) => row.person === person || isTheirs(row.asker));
+    .filter((row) => row.person === person || isSentByPerson(row.asker));
 }
 
-/** Asked of them, or because of what they said. */
+/** Requests to the person, or because of their messages. */
 function listPersonApprovals(db: Db, person: PersonId): Approval[] {
-  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   const rows = db
     .all<ApprovalRow>(
       "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session order by a.n",
     )
-    .filter((row) => row.person === person || isTheirs(row.target));
+    .filter((row) => row.person === person || isSentByPerson(row.target));
   return convertReadable(rows, toApproval);
 }

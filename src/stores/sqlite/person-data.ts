@@ -52,7 +52,7 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
      from sessions s where owner = ?`,
     person,
   );
-  const nameOf = (n: number): string => db.get<{ id: string }>(sql.sessionByNumberSql, n)?.id ?? "";
+  const getSessionId = (n: number): string => db.get<{ id: string }>(sql.sessionByNumberSql, n)?.id ?? "";
   return {
     person,
     ...(row.name !== null && { name: row.name }),
@@ -85,39 +85,39 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
     elsewhere: ids.flatMap((id) =>
       db
         .rows(sql.messagesBetweenSql, id, id)
-        .map((found) => toMessage(found, nameOf(Math.floor(id / SEQS_PER_SESSION)))),
+        .map((found) => toMessage(found, getSessionId(Math.floor(id / SEQS_PER_SESSION)))),
     ),
-    conversations: conversations.map((one) => ({
-      number: one.n,
-      platform: one.platform,
-      chatType: one.chat_type,
-      chatId: one.chat_id,
-      ...(one.thread_id !== "" && { threadId: one.thread_id }),
-      session: nameOf(one.session),
-      activeAt: one.active_at,
+    conversations: conversations.map((row) => ({
+      number: row.n,
+      platform: row.platform,
+      chatType: row.chat_type,
+      chatId: row.chat_id,
+      ...(row.thread_id !== "" && { threadId: row.thread_id }),
+      session: getSessionId(row.session),
+      activeAt: row.active_at,
     })),
     decisions,
     inbox: inbox.map(toPersonInbox),
     turns: turns.map(({ session, state, started_at, ended_at, target }) => ({
-      session: nameOf(session),
+      session: getSessionId(session),
       state,
       startedAt: started_at,
       ...(ended_at !== null && { endedAt: ended_at }),
       target: parseSource(target),
     })),
     deliveries: deliveries.map(({ session, state, created_at, target, parts }) => ({
-      ...(session !== null && { session: nameOf(session) }),
+      ...(session !== null && { session: getSessionId(session) }),
       state,
       createdAt: created_at,
       target: parseSource(target),
       parts: parseList<Part>(parts) ?? [],
     })),
-    processes: processes.map((one) => toPersonProcess(db, one, nameOf(one.session))),
+    processes: processes.map((row) => toPersonProcess(db, row, getSessionId(row.session))),
     memories,
   };
 }
 
-/** A place that cannot be read is told as none: the rest is theirs all the same. */
+/** An unreadable source is returned empty: the rest of the row still belongs to the person. */
 function parseSource(json: string): Source {
   return parseObject<Source>(json) ?? { platform: "", chatType: "dm", chatId: "" };
 }
@@ -148,7 +148,7 @@ function toPersonProcess(db: Db, row: PersonProcessRow, session: string): Person
   };
 }
 
-/** Files and images in what they said and were answered. Bytes that others sent as well stay with those. */
+/** Files and images in the messages of the person and the answers to them. Blobs that others also sent stay with them. */
 function countAttachments(db: Db, person: string, elsewhere: readonly number[]): number {
   const hashes = new Set(
     db

@@ -7,7 +7,7 @@ import { parseObject } from "./json-columns.ts";
 import type { ProcessRow } from "./process-rows.ts";
 import { type ConversationRow, SEQS_PER_SESSION } from "./rows.ts";
 
-/** Which rows are a person's: one place for showing them and for erasing them. */
+/** The rows of a person: one definition for export and for erasure. */
 export interface PersonRow {
   id: PersonId;
   name: string | null;
@@ -59,7 +59,7 @@ export function listPersonAccounts(db: Db, person: PersonId): PersonAccountRow[]
   return db.all<PersonAccountRow>("select * from accounts where person = ? order by n", person);
 }
 
-/** Tells whether a source, as it is stored, is one of theirs. */
+/** Builds a check whether a stored source belongs to one of the accounts. */
 export function buildSenderFilter(
   accounts: readonly Pick<PersonAccountRow, "platform" | "user_id" | "alt_id">[],
 ): (json: string | null) => boolean {
@@ -74,7 +74,7 @@ export function buildSenderFilter(
   };
 }
 
-/** Their conversations: their own ones, and those in which one of their accounts is the participant. */
+/** The conversations of the person, and those in which one of their accounts is the participant. */
 export function listPersonConversations(db: Db, person: PersonId): ConversationRow[] {
   return db.all<ConversationRow>(
     `select * from conversations where person = ? or account in (select n from accounts where person = ?) order by n`,
@@ -84,11 +84,11 @@ export function listPersonConversations(db: Db, person: PersonId): ConversationR
 }
 
 /**
- * What was accepted from them: all of their own conversations and direct chats, and what waits in others, lines too.
- * Elsewhere a row that waits no more has neither words nor sender.
+ * The inbox rows of the person: all in their own conversations and direct chats, and pending messages and commands
+ * elsewhere. A finished row elsewhere has neither text nor sender.
  */
 export function listPersonInbox(db: Db, person: PersonId): PersonInboxRow[] {
-  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   const own = db.all<PersonInboxRow>(
     `select i.* from inbox i where i.conversation in (
          select n from conversations where person = ? or account in (select n from accounts where person = ?))
@@ -99,27 +99,27 @@ export function listPersonInbox(db: Db, person: PersonId): PersonInboxRow[] {
     person,
   );
   const numbers = new Set(own.map(({ n }) => n));
-  const waiting = ["select * from inbox where state = 0", "select * from inbox where state = 4"]
+  const pending = ["select * from inbox where state = 0", "select * from inbox where state = 4"]
     .flatMap((statement) => db.all<PersonInboxRow>(statement))
-    .filter(({ n, source }) => !numbers.has(n) && isTheirs(source));
-  return [...own, ...waiting].toSorted((a, b) => a.n - b.n);
+    .filter(({ n, source }) => !numbers.has(n) && isSentByPerson(source));
+  return [...own, ...pending].toSorted((a, b) => a.n - b.n);
 }
 
-/** Turns that answered them, in whichever session. */
+/** The turns that answered the person, in any session. */
 export function listPersonTurns(db: Db, person: PersonId): PersonTurnRow[] {
   return listTargetedRows<PersonTurnRow>(db, "turns", person);
 }
 
-/** Rows whose session is theirs, or whose target is. */
+/** The rows whose session or target belongs to the person. */
 function listTargetedRows<Row extends { n: number; target: string }>(
   db: Db,
   table: "turns" | "deliveries" | "processes",
   person: PersonId,
 ): Row[] {
   const accounts = listPersonAccounts(db, person);
-  const isTheirs = buildSenderFilter(accounts);
+  const isSentByPerson = buildSenderFilter(accounts);
   const ids = accounts.flatMap(({ user_id, alt_id }) => [user_id, alt_id]).filter((id) => id !== null);
-  // To look for the letters of an id is much quicker than to take every target apart.
+  // Searching for the text of an id is much faster than parsing every target.
   const mentioned = ids.map(() => "or instr(target, ?) > 0").join(" ");
   return db
     .all<Row & { owned: number }>(
@@ -128,17 +128,17 @@ function listTargetedRows<Row extends { n: number; target: string }>(
       person,
       ...ids.map((id) => JSON.stringify(id).slice(1, -1)),
     )
-    .filter(({ owned, target }) => owned === 1 || isTheirs(target));
+    .filter(({ owned, target }) => owned === 1 || isSentByPerson(target));
 }
 
-/** Whether one of those that run now is theirs. */
+/** Whether a running turn belongs to the person. */
 export function hasRunningTurn(db: Db, person: PersonId, isAlive: (runner: string) => boolean): boolean {
-  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   return db
     .all<PersonTurnRow & { owner: string }>(
       "select t.*, s.owner from turns t join sessions s on s.n = t.session where t.state = 'running'",
     )
-    .some(({ owner, target, runner }) => (owner === person || isTheirs(target)) && isAlive(runner));
+    .some(({ owner, target, runner }) => (owner === person || isSentByPerson(target)) && isAlive(runner));
 }
 
 export interface PersonDeliveryRow {
@@ -156,32 +156,32 @@ export function listPersonDeliveries(db: Db, person: PersonId): PersonDeliveryRo
 
 export type PersonProcessRow = Omit<ProcessRow, "session_id">;
 
-/** Programs that ran for them, in whichever session. */
+/** The processes that ran for the person, in any session. */
 export function listPersonProcesses(db: Db, person: PersonId): PersonProcessRow[] {
   return listTargetedRows<PersonProcessRow>(db, "processes", person);
 }
 
-/** One of those that run now, if it is theirs. */
+/** A running process of the person, if there is one. */
 export function findRunningProcess(db: Db, person: PersonId): string | undefined {
-  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   return db
     .all<ProcessRow & { owner: string }>(
       "select p.*, s.owner from processes p cross join sessions s on s.n = p.session where p.state <> 'ended'",
     )
-    .find(({ owner, target }) => owner === person || isTheirs(target))?.id;
+    .find(({ owner, target }) => owner === person || isSentByPerson(target))?.id;
 }
 
 const USER = ROLES.indexOf("user");
 
-/** The numbers of messages that they said in sessions which are not theirs. */
+/** The ids of the person's messages in sessions of others. */
 export function listMessagesElsewhere(db: Db, person: PersonId): number[] {
-  const signed = listAttributedElsewhere(db, person, { after: 0, last: Number.MAX_SAFE_INTEGER });
-  return [...new Set([...signed, ...listUnattributedElsewhere(db, person).map(({ id }) => id)])].toSorted(
+  const attributed = listAttributedElsewhere(db, person, { after: 0, last: Number.MAX_SAFE_INTEGER });
+  return [...new Set([...attributed, ...listUnattributedElsewhere(db, person).map(({ id }) => id)])].toSorted(
     (a, b) => a - b,
   );
 }
 
-/** Those that say so themselves, in a range of numbers. */
+/** Messages that store the person as sender, in a range of ids. */
 export function listAttributedElsewhere(
   db: Db,
   person: PersonId,
@@ -203,7 +203,7 @@ export function listAttributedElsewhere(
   return found.map(([id]) => id as number).toSorted((a, b) => a - b);
 }
 
-/** Those without a sender that a turn for them took up last. */
+/** Messages without a sender that were the last input of a turn for the person. */
 export function listUnattributedElsewhere(db: Db, person: PersonId): { id: number; target: string }[] {
   const turns = listPersonTurns(db, person).map(
     ({ n, session, target }) => [n, { session, target }] as const,
@@ -220,13 +220,13 @@ export function listUnattributedElsewhere(db: Db, person: PersonId): { id: numbe
   return [...last].flatMap(([turn, seq]) => {
     const { session = 0, target = "" } = byNumber.get(turn) ?? {};
     const id = session * SEQS_PER_SESSION + seq;
-    const unsigned = db.get(
+    const withoutSender = db.get(
       `select 1 from messages m join sessions s on s.n = m.id >> 24 where m.id = ? and m.role = ${USER}
          and s.owner <> ? and (m.text is not null or m.parts is not null)
          and (m.meta is null or (json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') is null))`,
       id,
       person,
     );
-    return unsigned === undefined ? [] : [{ id, target }];
+    return withoutSender === undefined ? [] : [{ id, target }];
   });
 }

@@ -14,7 +14,7 @@ import { type Facets, findOperation, type OnConnection, OPERATIONS } from "./ope
 import { indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
 
-/** Tables that grow with use. Whoever walks through one of them makes everyone wait, sooner or later. */
+/** Tables that grow with use. A scan of one of them gets slower and slower. */
 const GROWING = [
   "accounts",
   "allowed",
@@ -37,7 +37,7 @@ const GROWING = [
   "views",
 ];
 
-/** Partial indexes of what waits, runs or was left over: few rows at any time, so walking them is fine. */
+/** Partial indexes of pending, running or orphaned rows: few rows at any time, so a scan is fine. */
 const FEW = [
   "approvals_open",
   "deliveries_aside",
@@ -53,11 +53,11 @@ const FEW = [
   "turns_running",
 ];
 
-/** What may walk through a whole table, and why. */
+/** Statements that may scan a whole table, and the reason. */
 const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] = [
   {
     statement: /from conversations where account = \?/,
-    why: "two accounts turn out to be one: once in an account's life",
+    why: "two accounts are merged: once in an account's life",
   },
   { statement: /update (conversations|approvals) set person = \? where person = \?/, why: "the same" },
   {
@@ -78,13 +78,13 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
   },
   {
     statement: /^select 1 from sessions s where 1 and s\.removed_at is null and s\.id <> \? limit 1$/,
-    why: "everyone's: the first or the second row is the answer",
+    why: "everyone's sessions: the first or the second row is the answer",
   },
   {
     statement: /^select \* from decisions where from_session = \? or to_session = \?/,
-    why: "why a session is where it is: only a person asks, in the thread of long reads",
+    why: "the decisions about a session: only for people, in the thread of long reads",
   },
-  { statement: /^select \* from inbox where seq = \? and turn in/, why: "how a message came in: the same" },
+  { statement: /^select \* from inbox where seq = \? and turn in/, why: "the origin of a message: the same" },
   {
     statement: /in \(\s*select s\.n from sessions s where 1\s+union select p\.piece_session/,
     why: "everyone's search, for the operator, in the thread of long reads: every session is allowed",
@@ -92,13 +92,13 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
   {
     statement:
       /^select \*, session in \(select n from sessions where owner = \?\) as owned from (turns|deliveries|processes)/,
-    why: "everything of a person: asked for once in their life",
+    why: "all data of a person: needed once in their life",
   },
   { statement: /^select \* from conversations where person = \? or account in/, why: "the same" },
   { statement: /^select i\.\* from inbox i where i\.conversation in/, why: "the same" },
   {
     statement: /^select n, origin from sessions where origin is not null$/,
-    why: "the same, at the end of erasing",
+    why: "the same, at the end of an erasure",
   },
   {
     statement: /^delete from inbox where conversation = \?$/,
@@ -106,7 +106,7 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
   },
   {
     statement: /^select a\.\*, s\.id as session_id from approvals a .* order by a\.n$/,
-    why: "the same: what they were asked, and what was asked because of them",
+    why: "the same: approval requests to the person and because of them",
   },
   {
     statement: /^select s\.\* from sessions s where 1 and s\.removed_at is null and s\.last_at >= \?/,
@@ -142,7 +142,7 @@ describe("query plans", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("are taken from every step and every read there is", () => {
+  it("cover every operation", () => {
     expect([...called].toSorted()).toEqual(
       Object.values(OPERATIONS)
         .flatMap((facet) => Object.keys(facet))
@@ -151,32 +151,32 @@ describe("query plans", () => {
     expect(run.size).toBeGreaterThan(100);
   });
 
-  it("walk through no table that grows, in any statement that a step or read has run", () => {
+  it("scan no growing table, in any statement of an operation", () => {
     expect([...run].flatMap((statement) => walks(db, statement))).toEqual([]);
   });
 
   for (const [name, statement] of Object.entries(sql)) {
     if (!/^\s*(select|update|delete|with)\b/.test(statement)) continue;
-    it(`walk through no table that grows, in ${name}`, () => {
+    it(`scan no growing table, in ${name}`, () => {
       expect(walks(db, statement)).toEqual([]);
     });
   }
 
-  it("have no exception that nothing needs", () => {
+  it("have no unused exception", () => {
     const unused = ALLOWED.filter(
       ({ statement }) => ![...run].some((text) => statement.test(text.trim()) && scans(db, text).length > 0),
     );
     expect(unused.map(({ statement }) => String(statement))).toEqual([]);
   });
 
-  it("would show a walk", () => {
+  it("would show a scan", () => {
     expect(walks(db, "select * from messages m where m.text = ?")).toHaveLength(1);
     expect(walks(db, "select * from messages where id = ?")).toEqual([]);
     expect(walks(db, "update inbox set state = 2 where chat_id = ?")).toHaveLength(1);
   });
 });
 
-/** The table walks of a statement that are not allowed. */
+/** The table scans of a statement that are not allowed. */
 function walks(db: Db, statement: string): string[] {
   if (ALLOWED.some((exception) => exception.statement.test(statement.trim()))) return [];
   return scans(db, statement).map((detail) => `${detail}: ${statement.trim().replaceAll(/\s+/g, " ")}`);
@@ -199,7 +199,7 @@ function scans(db: Db, statement: string): string[] {
   });
 }
 
-/** The same connection, with every statement written down. */
+/** The same connection, with every statement recorded. */
 function recording(db: Db, statements: Set<string>): Db {
   const noted = <Args extends readonly unknown[], Result>(
     method: (statement: string, ...values: Args) => Result,
@@ -224,7 +224,7 @@ type ConnectionFacets = {
   };
 };
 
-/** Every operation, which notes its name when it is called. */
+/** Every operation, which records its name when it is called. */
 async function loadFacets(called: Set<string>): Promise<ConnectionFacets> {
   const facets = Object.entries(OPERATIONS).map(async ([facet, entries]) => {
     const operations = Object.keys(entries).map(async (name) => {
@@ -240,7 +240,7 @@ async function loadFacets(called: Set<string>): Promise<ConnectionFacets> {
   return Object.fromEntries(await Promise.all(facets)) as ConnectionFacets;
 }
 
-/** Goes through all that a store can do, so that each of its statements has been run. */
+/** Calls every operation of the store, so that each of its statements has run. */
 function everyStep(db: Db, store: ConnectionFacets): void {
   let ids = 0;
   const newSession = () => {
@@ -268,7 +268,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   store.runners.acquireLease(db, { name: "expiry", runner: "r2", ttlMs: 1000, now: T0 });
   store.runners.releaseLease(db, { name: "expiry", runner: "r1" });
 
-  // Routing: first contact, a reset, one kept by a hold, a joining of accounts.
+  // Routing: first contact, a reset, a reset prevented by a hold, merged accounts.
   const opened = store.conversations.open(db, routing(ANN));
   store.conversations.open(db, routing({ ...ANN, userName: "Ann", chatName: "Ann" }));
   const id = opened.session.id;
@@ -301,7 +301,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
     routing({ platform: "signal", chatType: "group", chatId: "g1", userId: "+50", userIdAlt: "v" }),
   );
 
-  // Turns: at once, waiting, taken up again, finished with a next one.
+  // Turns: claimed at once, pending, recovered, finished with a next one.
   const accepted = (source: Source, message = hello, more: object = {}) => {
     const input = { ...routing(source), messageId: `m${ids}`, message, ...more };
     return store.inbox.accept(db, input);
@@ -313,8 +313,8 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   const { turn } = first;
   accepted(ANN, picture, { claim });
   accepted(ANN, hello, { claim });
-  const said = { text: "hel", thought: "" };
-  store.turns.saveDraft(db, { turn: turn.number, fence: turn.fence, answerDraft: said });
+  const answerDraft = { text: "hel", thought: "" };
+  store.turns.saveDraft(db, { turn: turn.number, fence: turn.fence, answerDraft });
   store.messages.append(db, {
     asker: ann,
     session: turn.session,
@@ -346,7 +346,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   store.inbox.cancelPending(db, { conversation, now: T0 });
   accepted(group, picture);
 
-  // The outbox: drafts, lines, too much that waits, second thoughts.
+  // The outbox: drafts, commands, a full queue, edits.
   const line = { profile: "main", source: ANN, line: "/status", runner: "r0", now: T0 };
   const asking = store.inbox.acceptCommand(db, { ...line, messageId: "line 1" });
   store.inbox.acceptCommand(db, { ...line, messageId: "line 2" });
@@ -411,7 +411,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
     now: T0,
   });
 
-  // Shapes.
+  // Views.
   const made = throwIfRefused(
     store.sessions.create(db, {
       session: { ...newSession(), owner: "p_ann", title: "Plan" },
@@ -435,19 +435,19 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   store.sessions.recordUsage(db, { ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 });
   store.conversations.switchTo(db, { ...ask, conversation });
 
-  // Editors: attached, what waits for them, what is left to them.
+  // Editors: attached, pending inputs, inputs that only they may claim.
   const desk = throwIfRefused(
     store.sessions.create(db, { session: { ...newSession(), owner: "owner" }, profile: "main", now: T0 }),
   );
   const editor = { platform: "acp", chatType: "dm", chatId: desk.id };
-  const place = { source: editor, profile: "second", scope: routing(ANN).scope };
+  const identity = { source: editor, profile: "second", scope: routing(ANN).scope };
   for (const now of [T0, T0 + 1])
-    store.conversations.attach(db, { asker: everyone, session: desk.id, ...place, now });
+    store.conversations.attach(db, { asker: everyone, session: desk.id, ...identity, now });
   const own = { runner: "e1", take: "one", own: true } as const;
   for (const runner of ["e1", "e1", "e2"])
     store.inbox.accept(db, {
       ...routing(editor),
-      ...place,
+      ...identity,
       messageId: `m${ids}`,
       message: hello,
       claim: { ...own, runner },
@@ -504,8 +504,9 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   indexMessages(db, 9);
   store.messages.append(db, { ...ask, messages: [hello] });
 
-  // Reads, as each sort of asker.
+  // Reads, as each kind of asker.
   for (const asker of [ann, inChat, everyone]) {
+    store.sessions.getSession(db, { asker, session: made.id });
     store.sessions.find(db, { asker, text: made.id });
     store.sessions.find(db, { asker, text: made.handle });
     store.sessions.find(db, { asker, text: "s" });
@@ -561,13 +562,13 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   }
   store.turns.listClaimable(db, { now: T0 });
 
-  // Processes: begun, printing, adopted, told of, ended.
+  // Processes: started, printing, adopted, reported, ended.
   for (const [index, background] of [true, false, true].entries()) {
     const watch = { mode: "all", patterns: [], wakes: true } as const;
-    const program = { id: `proc_${index}`, command: "make", cwd: "/", background, pty: false, watch };
-    const beginning = { process: program, session: id, conversation, target: ANN, maxRunning: 3, now: T0 };
+    const process = { id: `proc_${index}`, command: "make", cwd: "/", background, pty: false, watch };
+    const beginning = { process, session: id, conversation, target: ANN, maxRunning: 3, now: T0 };
     throwIfRefused(store.processes.beginProcess(db, beginning));
-    const running = { id: program.id, keeper: `k${index}`, pid: 1, startTime: "1", pty: false, now: T0 };
+    const running = { id: process.id, keeper: `k${index}`, pid: 1, startTime: "1", pty: false, now: T0 };
     if (index < 2) store.processes.markProcessRunning(db, running);
   }
   const printed = { id: "proc_0", keeper: "k0", from: 0, text: "x".repeat(5_000), matched: ["x"] };
@@ -605,7 +606,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   store.outbox.listPendingDeliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
   store.inbox.getCursor(db, { name: "telegram" });
 
-  // Access: codes, guesses, roles, accounts that change hands, and an agent's questions.
+  // Access: codes, guesses, roles, linked accounts, and approvals.
   const code = { platform: "telegram", salt: "s", hash: "h", expiresAt: T0 + 9, everyMs: 5, maxPending: 3 };
   const letIn = store.access.requestPairing(db, {
     ...code,
@@ -644,13 +645,13 @@ function everyStep(db: Db, store: ConnectionFacets): void {
     throw new Error("the turn did not begin");
   const { number: doing, fence: held } = acting.turn;
   const request = { title: "list", pattern: "ls" };
-  const asked = throwIfRefused(
+  const requested = throwIfRefused(
     store.access.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
   );
-  const approval = asked.number;
+  const approval = requested.number;
   store.access.moveApprovalDeadline(db, { approval, deadline: T0 + 60_000 });
-  store.access.answerApproval(db, { person: asked.person, approval, answer: "always", now: T0 });
-  store.access.answerApproval(db, { person: asked.person, approval, answer: "once", now: T0 });
+  store.access.answerApproval(db, { person: requested.person, approval, answer: "always", now: T0 });
+  store.access.answerApproval(db, { person: requested.person, approval, answer: "once", now: T0 });
   const denied = throwIfRefused(
     store.access.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
   );
@@ -660,24 +661,28 @@ function everyStep(db: Db, store: ConnectionFacets): void {
     answer: "never",
     now: T0,
   });
-  store.access.listApprovals(db, { person: asked.person, conversation });
+  store.access.listApprovals(db, { person: requested.person, conversation });
   store.access.getApproval(db, { asker: ann, approval });
-  store.access.checkApprovalRules(db, { person: asked.person, session: asked.session, pattern: "ls" });
+  store.access.checkApprovalRules(db, {
+    person: requested.person,
+    session: requested.session,
+    pattern: "ls",
+  });
   store.runners.retire(db, { runner: "r1" });
-  const resumed = store.turns.claim(db, { session: asked.session, runner: "r1", take: "one", now: T0 });
+  const resumed = store.turns.claim(db, { session: requested.session, runner: "r1", take: "one", now: T0 });
   const fenced = { turn: doing, fence: resumed?.fence ?? 0 };
   throwIfRefused(store.access.createApproval(db, { ...fenced, request, deadline: T0, now: T0 }));
   store.outbox.enqueue(db, { deliveries: [], runner: "r0", approval: approval, now: T0 });
-  store.access.listApprovalRules(db, { person: asked.person });
+  store.access.listApprovalRules(db, { person: requested.person });
   store.access.removeApprovalRule(db, {
-    person: asked.person,
+    person: requested.person,
     pattern: "ls",
-    session: asked.session,
+    session: requested.session,
     now: T0,
   });
   store.turns.finish(db, { ...fenced, outcome: "done", messages: [], now: T0 });
 
-  // Memory: changed, as it was, and told of what was said; and what a process tells its agent.
+  // Memory: changed, restored, flushed; and an agent woken by a process.
   for (const owner of ["p_gus in chat:x", "p_ann", "p_ann in chat:x"])
     store.memory.changeMemory(db, { owner, change: { action: "add", text: owner }, now: T0 });
   store.memory.restoreMemory(db, { owner: "p_ann", version: 1, now: T0 });
@@ -687,9 +692,9 @@ function everyStep(db: Db, store: ConnectionFacets): void {
     db,
     routing({ ...ANN, chatId: "hal", userId: "hal" }, { person: "p_ann" }),
   );
-  const { id: told } = lively.session;
-  store.messages.append(db, { asker: everyone, session: told, messages: Array(4).fill(hello), now: T0 });
-  store.memory.requestFlush(db, { session: told, now: T0 });
+  const { id: flushed } = lively.session;
+  store.messages.append(db, { asker: everyone, session: flushed, messages: Array(4).fill(hello), now: T0 });
+  store.memory.requestFlush(db, { session: flushed, now: T0 });
   const flush = store.memory.claimFlush(db, { runner: "r1", now: T0 });
   store.memory.finishFlush(db, {
     flush: flush?.number ?? 0,
@@ -700,17 +705,17 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   });
   for (const name of ["proc_8", "proc_9"]) {
     const watch = { mode: "all", patterns: [], wakes: true } as const;
-    const program = { id: name, command: "make", cwd: "/", background: true, pty: false, watch };
+    const process = { id: name, command: "make", cwd: "/", background: true, pty: false, watch };
     const { number } = lively.conversation;
     store.processes.beginProcess(db, {
-      ...{ process: program, session: told, conversation: number, target: ANN, maxRunning: 9, now: T0 },
+      ...{ process, session: flushed, conversation: number, target: ANN, maxRunning: 9, now: T0 },
     });
     store.processes.endProcess(db, { id: name, exit: { code: 0 }, now: T0 });
     const woken = store.processes.wakeAgent(db, { process: name, message: hello, claim, now: T0 });
-    if (woken.state !== "woken") throw new Error("the process is not told of");
+    if (woken.state !== "woken") throw new Error("the process is not reported");
   }
 
-  // Rounds: what fell silent, what may go, who holds what.
+  // Periodic work: idle conversations, finished rows, leases.
   for (const { conversation: silent } of store.conversations.listIdle(db, { before: T0 + 99, limit: 9 }))
     store.conversations.expireConversation(db, {
       conversation: silent.number,
@@ -732,12 +737,12 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   store.sessions.listUsageEntries(db, ask);
   store.upkeep.purgeFinished(db, { before: T0, limit: 3, now: T0 });
 
-  // Removal: with a fork that shows a part, then the fork, then what has ended.
+  // Removal: with a fork that shows a part, then the fork, then ended sessions.
   store.sessions.remove(db, ask);
   store.sessions.remove(db, { ...ask, session: copy.id });
   store.sessions.prune(db, { asker: ann, before: T0 + 99, dryRun: false, now: T0 });
 
-  // A person, also among others: told of, and erased.
+  // A person, also in chats with others: exported, and erased.
   const shared = {
     ...routing(group, { scope: { groupsPerUser: false, threadsPerUser: false } }),
     messageId: "shared",

@@ -19,7 +19,7 @@ export function listProcesses(db: Db, input: ProcessQuery): Process[] {
   return convertReadable(db.all<ProcessRow>(statement, ...values), toProcess);
 }
 
-/** Those that run are found by being open, those that have ended by their end: neither looks through all there ever were. */
+/** Running processes are found by an index on open rows, ended ones by their end: neither scans all rows. */
 export function buildProcessesQuery(input: ProcessQuery): {
   readonly statement: string;
   readonly values: readonly unknown[];
@@ -36,13 +36,13 @@ export function buildProcessesQuery(input: ProcessQuery): {
     bound.push(input.conversation);
   }
   if (input.foreground !== true) conditions.push("p.background = 1");
-  const rule = conditions.join(" and ");
-  // Which of the two comes first is not left to SQLite: a person may have thousands of sessions.
+  const shared = conditions.join(" and ");
+  // A cross join fixes the order of the tables: a person may have thousands of sessions.
   const select = "select p.*, s.id as session_id from processes p cross join sessions s on s.n = p.session";
-  const parts = [`${select} where p.state <> 'ended' and ${rule}`];
+  const parts = [`${select} where p.state <> 'ended' and ${shared}`];
   const all = [...bound];
   if (input.endedSince !== undefined) {
-    parts.push(`${select} where p.ended_at is not null and p.ended_at >= ? and ${rule}`);
+    parts.push(`${select} where p.ended_at is not null and p.ended_at >= ? and ${shared}`);
     all.push(input.endedSince, ...bound);
   }
   return {

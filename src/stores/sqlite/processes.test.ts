@@ -32,7 +32,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** One that runs; returns its id. */
+/** Starts a process; returns its id. */
 function running(): string {
   made += 1;
   const id = `proc_${made.toString(16).padStart(12, "0")}`;
@@ -54,8 +54,8 @@ function rowsOf(id: string): number {
   return counted?.n ?? 0;
 }
 
-describe("what a process prints", () => {
-  /** Any UTF-16, also halves of pairs, in pieces of any length; long ones by repetition. */
+describe("the output of a process", () => {
+  /** Any UTF-16, also halves of surrogate pairs, in pieces of any length; long ones by repetition. */
   const piece = fc
     .tuple(
       fc.string({ unit: fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code)), maxLength: 40 }),
@@ -63,24 +63,24 @@ describe("what a process prints", () => {
     )
     .map(([text, times]) => text.repeat(times));
 
-  it("is read back to the letter, as the last of it, whatever it was and however it came", () => {
+  it("is read back exactly, as the last part, for any text in any pieces", () => {
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 8 }), fc.nat({ max: 250_000 }), (given, limit) => {
+      fc.property(fc.array(piece, { maxLength: 8 }), fc.nat({ max: 250_000 }), (pieces, limit) => {
         const id = running();
         let all = "";
-        for (const text of given) {
+        for (const text of pieces) {
           appendProcessOutput(db, { id, keeper: "k", from: all.length, text });
           all += text;
         }
-        // A half at either end of what is asked for may belong to what is not.
+        // Half a pair at either end may belong to text outside the requested range.
         const without = (text: string) =>
           text.replace(/^[\udc00-\udfff]/, "").replace(/[\ud800-\udbff]$/, "");
         const whole = readProcessOutput(db, { asker: ann, id });
         expect(whole?.total).toBe(all.length);
         expect(whole?.text === without(all.slice(-KEPT_OUTPUT))).toBe(true);
         const last = readProcessOutput(db, { asker: ann, id, limit });
-        const wanted = Math.min(limit, KEPT_OUTPUT);
-        expect(last?.text === without(wanted === 0 ? "" : all.slice(-wanted))).toBe(true);
+        const length = Math.min(limit, KEPT_OUTPUT);
+        expect(last?.text === without(length === 0 ? "" : all.slice(-length))).toBe(true);
         const from = Math.floor(limit / 2);
         const rest = readProcessOutput(db, { asker: ann, id, from });
         const start = Math.max(from, all.length - KEPT_OUTPUT);
@@ -92,7 +92,7 @@ describe("what a process prints", () => {
     );
   });
 
-  it("takes a bounded number of rows, though a program prints letter by letter", () => {
+  it("takes a bounded number of rows, even if a process prints letter by letter", () => {
     const id = running();
     db.run("begin");
     for (let from = 0; from < 30_000; from += 1)
@@ -102,7 +102,7 @@ describe("what a process prints", () => {
     expect(rowsOf(id)).toBeLessThan(10);
   });
 
-  it("leaves no row that lies before what is kept", () => {
+  it("leaves no row before the kept part", () => {
     const id = running();
     for (let from = 0; from < 3 * KEPT_OUTPUT; from += 5_000)
       appendProcessOutput(db, { id, keeper: "k", from, text: "x".repeat(5_000) });
@@ -111,7 +111,7 @@ describe("what a process prints", () => {
     expect(rowsOf(id)).toBe(1);
   });
 
-  it("leaves no letter in the file when it has rolled out, and when its session is removed or its person erased", () => {
+  it("leaves no letter in the file after it was dropped, its session was removed or its person was erased", () => {
     const secrets = ["first-secret", "second-secret", "third-secret"];
     const [rolled, removed, erased] = secrets;
     const first = running();

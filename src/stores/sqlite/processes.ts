@@ -9,24 +9,24 @@ import type { SessionRow } from "./rows.ts";
 import { buildLivenessCheck, hasRunnerProcess } from "./runners.ts";
 import * as sql from "./sql.ts";
 
-/** So long a program may be on its way to a keeper that is only just starting. */
+/** The maximum time until a keeper that is just starting takes a new process. */
 const START_TIMEOUT_MS = 30_000;
 const MAX_MATCHES = 8;
-/** A line that matched is there to be shown in a chat. */
+/** A matched line is shown in a chat. */
 const MAX_MATCH_LENGTH = 1_000;
 
 export function beginProcess(db: Db, input: BeginProcess): Process | Refused {
   const { process, now } = input;
   const session = db.get<SessionRow>(sql.sessionByIdSql, input.session);
   if (session === undefined || session.removed_at !== null)
-    return refuse("not_found", "The session that this is to run for is gone; nothing was started.");
+    return refuse("not_found", "The session of this process is gone; nothing was started.");
   if (findProcessRow(db, process.id) !== undefined)
     return refuse("invalid_input", `There is a process ${process.id} already.`, { field: "id" });
   const running = db.get<{ n: number }>(sql.countOpenProcessesSql)?.n ?? 0;
   if (running >= input.maxRunning) {
     return refuse(
       "too_many",
-      `${running} processes run already, and ${input.maxRunning} may. Wait for one to end, or end one: postrider processes kill ID.`,
+      `${running} processes run already, and ${input.maxRunning} is the limit. Wait for one to end, or end one: postrider processes kill ID.`,
       { running, most: input.maxRunning },
     );
   }
@@ -54,7 +54,7 @@ export function markProcessRunning(
   const row = findProcessRow(db, input.id);
   if (row === undefined) return refuseMissing();
   if (row.state !== "starting")
-    return refuse("not_allowed", `This process does not start any more: it is ${row.state}.`);
+    return refuse("not_allowed", `This process cannot start: it is ${row.state}.`);
   db.run(sql.markProcessRunningSql, input.keeper, input.pid, input.startTime, input.pty ? 1 : 0, row.n);
   return requireProcess(db, input.id);
 }
@@ -63,7 +63,7 @@ export function appendProcessOutput(db: Db, input: ProcessOutputChunk): { kept: 
   const row = findProcessRow(db, input.id);
   if (row === undefined) return refuseMissing();
   if (row.state !== "running" || row.keeper !== input.keeper)
-    return refuse("not_allowed", "Another looks after this process by now, or it has ended.");
+    return refuse("not_allowed", "Another keeper supervises this process, or it has ended.");
   storeOutput(db, row, input);
   return { kept: true };
 }
@@ -82,7 +82,7 @@ export function endProcess(
   if (row === undefined) return refuseMissing();
   if (row.state === "ended") return refuse("not_allowed", "This process has ended already.");
   if (input.onlyIfStarting && row.state !== "starting")
-    return refuse("not_allowed", "This process has begun to run.");
+    return refuse("not_allowed", "This process already runs.");
   if (input.output !== undefined) storeOutput(db, row, input.output);
   markEnded(db, row.n, input.exit, input.now);
   if (input.onlyIfStarting) db.run(sql.markProcessEndReportedSql, input.now, row.n);
@@ -93,12 +93,12 @@ export function adoptProcesses(
   db: Db,
   { keeper, attachable = [], now }: { keeper: string; attachable?: readonly string[]; now: number },
 ): Process[] {
-  // A keeper that is stopped still is the parent of its programs, so it keeps them.
-  const lives = buildLivenessCheck(db, now, hasRunnerProcess);
+  // A stopped keeper is still the parent of its processes, so it keeps them.
+  const isAlive = buildLivenessCheck(db, now, hasRunnerProcess);
   for (const row of db.all<ProcessRow>(sql.openProcessesSql)) {
     if (row.keeper === null) {
       if (row.begun_at < now - START_TIMEOUT_MS) markEnded(db, row.n, { unknown: true }, now);
-    } else if (row.keeper !== keeper && !lives(row.keeper)) {
+    } else if (row.keeper !== keeper && !isAlive(row.keeper)) {
       db.run(sql.adoptProcessSql, keeper, attachable.includes(row.id) ? row.detached : 1, row.n);
     }
   }
@@ -132,7 +132,7 @@ function storeOutput(
   row: ProcessRow,
   { from, text, readTo, matched = [] }: Pick<ProcessOutputChunk, "from" | "text" | "readTo" | "matched">,
 ): void {
-  // Given again by a keeper that could not know whether it was stored.
+  // A keeper sends output again if it does not know whether it was stored.
   if (text !== "" && from + text.length <= row.total) return;
   const start = Math.max(row.total - from, findKeptStart(text, KEPT_OUTPUT));
   const total = from + text.length;
@@ -159,6 +159,6 @@ function refuseMissing(): Refused {
 
 function requireProcess(db: Db, id: string): Process {
   const row = findProcessRow(db, id);
-  if (row === undefined) throw new Error(`process ${id} is gone though it was just written`);
+  if (row === undefined) throw new Error(`process ${id} is missing right after its write`);
   return toProcess(row);
 }

@@ -3,20 +3,20 @@ import type { Db } from "./connection.ts";
 import { recordLastSender } from "./message-senders.ts";
 
 interface PurgeRule {
-  /** The first rows that may go, at most so many. */
+  /** Selects the first rows to delete, up to a limit. */
   readonly find: string;
   readonly drop: string;
-  /** How long it stays, where that is not for the caller to say. */
+  /** How long the rows stay, if the caller does not decide. */
   readonly retentionMs?: number;
-  /** What must be kept of rows before any of them is gone. */
+  /** Saves data of a row before any row is deleted. */
   beforeDelete?(db: Db, row: PurgeRow): void;
 }
 
 type PurgeRow = { readonly n: number | string; readonly turn?: number | null; readonly seq?: number | null };
 
 /**
- * In this order: the rows of inputs go before the turns that tell who said them. Rows that wait, run or were left
- * unanswered stay, however old.
+ * In this order: inbox rows are deleted before the turns that identify their senders. Pending, running and unanswered
+ * rows stay at any age.
  */
 const PURGE_RULES: readonly PurgeRule[] = [
   {
@@ -69,11 +69,11 @@ export function purgeFinished(
   let left = limit;
   for (const { find, drop, beforeDelete, retentionMs } of PURGE_RULES) {
     const found = db.all<PurgeRow>(find, retentionMs === undefined ? before : now - retentionMs, left + 1);
-    const goes = found.slice(0, left);
-    if (beforeDelete !== undefined) for (const row of goes) beforeDelete(db, row);
-    for (const { n } of goes) db.run(drop, n);
-    left -= goes.length;
-    if (found.length > goes.length) return { more: true };
+    const expired = found.slice(0, left);
+    if (beforeDelete !== undefined) for (const row of expired) beforeDelete(db, row);
+    for (const { n } of expired) db.run(drop, n);
+    left -= expired.length;
+    if (found.length > expired.length) return { more: true };
   }
   return { more: false };
 }

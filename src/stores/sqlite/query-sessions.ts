@@ -16,27 +16,27 @@ export function querySessions(db: Db, input: ListQuery): Page<ListedSession> {
   const { where, values } = buildVisibleCondition(input.asker);
   const conditions = [where, "s.removed_at is null"];
   const bound: unknown[] = [...values];
-  const also = (condition: string, ...more: readonly unknown[]): void => {
+  const addCondition = (condition: string, ...more: readonly unknown[]): void => {
     conditions.push(condition);
     bound.push(...more);
   };
-  if (input.activeSince !== undefined) also("s.last_at >= ?", input.activeSince);
-  if (input.platform !== undefined) also("s.platform = ?", input.platform);
-  if (input.owner !== undefined) also("s.owner = ?", input.owner);
+  if (input.activeSince !== undefined) addCondition("s.last_at >= ?", input.activeSince);
+  if (input.platform !== undefined) addCondition("s.platform = ?", input.platform);
+  if (input.owner !== undefined) addCondition("s.owner = ?", input.owner);
   if (input.kinds !== undefined)
-    also(`s.kind in (${input.kinds.map(() => "?").join(", ") || "null"})`, ...input.kinds);
-  if (input.cwd !== undefined) also("s.cwd = ?", input.cwd);
-  if (input.titled === true) also("s.title is not null");
-  if (input.used !== undefined) also(input.used ? USED_CONDITION : `not ${USED_CONDITION}`);
+    addCondition(`s.kind in (${input.kinds.map(() => "?").join(", ") || "null"})`, ...input.kinds);
+  if (input.cwd !== undefined) addCondition("s.cwd = ?", input.cwd);
+  if (input.titled === true) addCondition("s.title is not null");
+  if (input.used !== undefined) addCondition(input.used ? USED_CONDITION : `not ${USED_CONDITION}`);
   if (input.archived !== "both")
-    also(input.archived === true ? "s.archived_at is not null" : "s.archived_at is null");
+    addCondition(input.archived === true ? "s.archived_at is not null" : "s.archived_at is null");
   if (input.cursor !== undefined) {
     const { lastAt, n } = parseCursor(input.cursor);
-    also("(s.last_at, s.n) < (?, ?)", lastAt, n);
+    addCondition("(s.last_at, s.n) < (?, ?)", lastAt, n);
   }
   const limit = Math.max(1, Math.min(MAX_LIMIT, input.limit ?? DEFAULT_LIMIT));
   const rows = db.all<SessionRow>(
-    // The numbers first: sorting them alone takes a third of the time that sorting whole rows takes.
+    // First only the numbers: sorting them takes a third of the time of sorting whole rows.
     `select * from sessions where n in (select s.n from sessions s where ${conditions.join(" and ")}
        order by s.last_at desc, s.n desc limit ?) order by last_at desc, n desc`,
     ...bound,
@@ -53,7 +53,7 @@ export function querySessions(db: Db, input: ListQuery): Page<ListedSession> {
 function parseCursor(cursor: string): { lastAt: number; n: number } {
   const match = /^(\d{1,15})\.(\d{1,10})$/.exec(cursor);
   if (match === null) {
-    throw new PostriderError("invalid_input", "That cursor did not come from a page of this list.", {
+    throw new PostriderError("invalid_input", "The cursor is not from a page of this list.", {
       details: { field: "cursor" },
     });
   }
@@ -69,7 +69,7 @@ function toListed(db: Db, row: SessionRow): ListedSession {
   };
 }
 
-/** The first human words that the session shows. */
+/** The first user message that the session shows. */
 function findFirstUserText(db: Db, view: ViewState): string | undefined {
   for (const piece of listShownPieces(view)) {
     const found = db.get<{ text: string | null }>(
@@ -89,7 +89,7 @@ export function getStats(db: Db, input: { asker: Asker }): Stats {
     `select count(*) as sessions, sum(s.next_seq - 1) as messages ${from}`,
     ...values,
   );
-  const grouped = (column: string): Record<string, number> =>
+  const countBy = (column: string): Record<string, number> =>
     Object.fromEntries(
       db
         .all<{ name: string | null; count: number }>(
@@ -101,9 +101,9 @@ export function getStats(db: Db, input: { asker: Asker }): Stats {
   return {
     sessions: total?.sessions ?? 0,
     messages: total?.messages ?? 0,
-    byPlatform: grouped("platform"),
-    byKind: grouped("kind"),
-    byOwner: grouped("owner"),
+    byPlatform: countBy("platform"),
+    byKind: countBy("kind"),
+    byOwner: countBy("owner"),
     bytes: Number(db.pragma("page_count")) * Number(db.pragma("page_size")),
   };
 }

@@ -35,7 +35,9 @@ export function remove(db: Db, input: SessionRequest & { now: number }): boolean
   return true;
 }
 
-/** One that was closed by hand may still be where a conversation goes on; one that was left, where something runs. */
+/**
+ * A session that was closed by hand may still be current in a conversation, and processes may run in one that was left.
+ */
 const UNUSED_CONDITION = `s.lease_holder is null and not exists (select 1 from conversations c where c.session = s.n)
   and not exists (select 1 from processes p where p.session = s.n and p.state <> 'ended')`;
 
@@ -81,7 +83,7 @@ function markSessionRemoved(db: Db, session: SessionRow, now: number): void {
     "select n from conversations where session = ?",
     n,
   )) {
-    // The rows stay, without words: they are what makes a late duplicate a duplicate.
+    // The inbox rows stay, without text: they identify a late duplicate.
     db.run(sql.cancelConversationInboxSql, conversation);
     db.run("delete from decisions where conversation = ?", conversation);
     db.run("delete from conversations where n = ?", conversation);
@@ -92,11 +94,11 @@ function markSessionRemoved(db: Db, session: SessionRow, now: number): void {
   );
   db.run("update sessions set removed_at = ?, title = null, lease_holder = null where n = ?", now, n);
   sweepSession(db, session, now);
-  // Its own list is gone now, so what it showed of removed sessions may be free as well.
+  // Its view is deleted now, so removed sessions that it showed may be free as well.
   sweepRemoved(db, now, n);
 }
 
-/** Removed sessions keep what others show, for as long as those show it. */
+/** Removed sessions keep the messages that other sessions still show. */
 export function sweepRemoved(db: Db, now: number, except = 0): void {
   for (const other of db.all<SessionRow>(
     "select * from sessions where removed_at is not null and n <> ?",
@@ -106,7 +108,7 @@ export function sweepRemoved(db: Db, now: number, except = 0): void {
   }
 }
 
-/** Deletes what no kept list shows of a removed session; the session itself when nothing is left. */
+/** Deletes the messages of a removed session that no view shows; the session itself if none is left. */
 function sweepSession(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
   const shown = db.all<{ session: number; from_seq: number; to_seq: number | null }>(
@@ -125,7 +127,7 @@ function sweepSession(db: Db, session: SessionRow, now: number): void {
   if (heir === undefined) {
     db.run("delete from sessions where n = ?", n);
   } else {
-    // What a fork still shows belongs to the fork's owner.
+    // Messages that a fork still shows belong to the fork's owner.
     const fork = getSessionRow(db, heir.session);
     db.run(
       "update sessions set owner = ?, audience = ?, removed_at = coalesce(removed_at, ?), origin = null, display_name = null, config = null where n = ?",
@@ -146,15 +148,15 @@ function sweepSession(db: Db, session: SessionRow, now: number): void {
   for (const { hash } of blobs) db.run(sql.deleteUnusedBlobSql, hash);
 }
 
-/** The bytes of messages that still wait belong to the sessions in which they will run. */
+/** The blobs of pending messages belong to the sessions in which they will run. */
 function keepPendingBlobs(db: Db): void {
   for (const { session, message } of db.all<{ session: number; message: string }>(sql.pendingMessagesSql)) {
-    const waits = parseObject<NewMessage>(message);
-    if (waits !== undefined) recordBlobUses(db, session, waits);
+    const pending = parseObject<NewMessage>(message);
+    if (pending !== undefined) recordBlobUses(db, session, pending);
   }
 }
 
-/** The rows and their words in the index. */
+/** Deletes the rows and their words in the index. */
 export function deleteMessages(db: Db, session: SessionRow, { from, to }: SeqRange): void {
   if (to < from) return;
   const first = toMessageId(session.n, from);

@@ -12,13 +12,15 @@ import type { Db } from "./connection.ts";
 import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
 
-/** In conversations.account: who speaks in a group without a name. Never the 0 of what everyone shares. */
+/**
+ * In conversations.account: a sender without a name in a group. Different from 0, the account of shared conversations.
+ */
 const ANONYMOUS_ACCOUNT = -1;
 
 export interface RouteResult {
   readonly conversation: ConversationRow;
   readonly session: SessionRow;
-  /** A session was made just now. */
+  /** The session was created by this call. */
   readonly created: boolean;
   readonly usesOldScope: boolean;
 }
@@ -33,23 +35,23 @@ export function open(db: Db, input: Open): Opened {
   return readOpened(db, conversation.n, routed);
 }
 
-/** The conversation of this source and its session, after the reset policy has spoken. */
+/** The conversation of this source and its session, after the reset policy. */
 export function route(db: Db, input: Routing, fresh: boolean): RouteResult {
   const { found, account, person } = lookUpConversation(db, input);
   if (found === undefined) return startConversation(db, input, account, person());
-  const scopeKept = found.account !== account;
+  const usesOldScope = found.account !== account;
   const session = getSessionRow(db, found.session);
   const reason = fresh ? "new" : (found.expired ?? findDueReset(db, input, found));
-  if (reason === undefined) return { conversation: found, session, created: false, usesOldScope: scopeKept };
-  return { ...renewSession(db, input, found, session, reason), usesOldScope: scopeKept };
+  if (reason === undefined) return { conversation: found, session, created: false, usesOldScope };
+  return { ...renewSession(db, input, found, session, reason), usesOldScope };
 }
 
 export type ConversationLookup = Pick<Routing, "source" | "profile" | "scope" | "person" | "now">;
 
-/** Where someone speaks: the conversation there if there is one, and whose a new one would be. */
+/** The conversation at a source, if there is one, and the account and person that a new one would have. */
 export interface ConversationMatch {
   readonly found: ConversationRow | undefined;
-  /** For conversations.account, under the rules asked for. */
+  /** For conversations.account, under the rules of the request. */
   readonly account: number;
   person(): PersonId | undefined;
 }
@@ -61,17 +63,17 @@ export function lookUpConversation(db: Db, input: ConversationLookup): Conversat
   const speaker =
     participant === undefined ? undefined : resolveAccount(db, source, participant, input.person, now);
   const inDirectChat = source.chatType === "dm";
-  const mine = inDirectChat ? 0 : (speaker?.n ?? ANONYMOUS_ACCOUNT);
+  const ownAccount = inDirectChat ? 0 : (speaker?.n ?? ANONYMOUS_ACCOUNT);
   const shared = isShared(source, input.scope);
-  const account = shared ? 0 : mine;
+  const account = shared ? 0 : ownAccount;
   const { platform, chatType, chatId, threadId = "" } = identity;
-  const place = [identity.profile, platform, chatType, chatId, threadId];
+  const chat = [identity.profile, platform, chatType, chatId, threadId];
   const found =
-    mine === 0
-      ? db.get<ConversationRow>(sql.sharedConversationSql, ...place)
-      : db.get<ConversationRow>(sql.conversationByIdentitySql, ...place, mine);
-  const personal = !shared && (account !== ANONYMOUS_ACCOUNT || input.person !== undefined);
-  const person = () => (personal ? resolvePerson(db, source, speaker, input.person, now) : undefined);
+    ownAccount === 0
+      ? db.get<ConversationRow>(sql.sharedConversationSql, ...chat)
+      : db.get<ConversationRow>(sql.conversationByIdentitySql, ...chat, ownAccount);
+  const isPersonal = !shared && (account !== ANONYMOUS_ACCOUNT || input.person !== undefined);
+  const person = () => (isPersonal ? resolvePerson(db, source, speaker, input.person, now) : undefined);
   return { found, account, person };
 }
 
@@ -114,7 +116,7 @@ export function insertConversationRow(
   return lastInsertRowid;
 }
 
-/** Whether the conversation is stale. Work that runs or waits there keeps it, and is written down once. */
+/** The reason for a reset that is due. Running or pending work prevents it, which is recorded once. */
 export function findDueReset(
   db: Db,
   input: Pick<Routing, "reset" | "now">,
@@ -182,7 +184,7 @@ function renewSession(
   return { conversation: getConversationRow(db, conversation.n), session, created: true };
 }
 
-/** Points a conversation at a session; the one it leaves has ended if nothing else points there. */
+/** Points a conversation to a session; the old session ends if no other conversation points to it. */
 export function pointConversation(
   db: Db,
   conversation: ConversationRow,
@@ -240,20 +242,20 @@ export function insertSessionRow(
   return getSessionRow(db, lastInsertRowid);
 }
 
-/** Ids made in the same second differ by 32 bits of chance; when that was not enough, the next number is taken. */
+/** Ids of the same second differ by 32 random bits; if they collide, the next number is used. */
 function findFreeId(db: Db, id: string): string {
   let free = id;
   while (db.get("select 1 from sessions where id = ?", free) !== undefined) {
-    const chance = /_([0-9a-f]{8})$/.exec(free)?.[1];
-    if (chance === undefined) throw new PostriderError("invalid_input", `There is a session ${id} already.`);
-    const next = (Number.parseInt(chance, 16) + 1) % 2 ** 32;
+    const suffix = /_([0-9a-f]{8})$/.exec(free)?.[1];
+    if (suffix === undefined) throw new PostriderError("invalid_input", `There is a session ${id} already.`);
+    const next = (Number.parseInt(suffix, 16) + 1) % 2 ** 32;
     free = free.slice(0, -8) + next.toString(16).padStart(8, "0");
   }
   return free;
 }
 
 export function getSessionOwner(source: Source, person: string | undefined): string {
-  // A direct chat always has a person; only what several people share belongs to the chat.
+  // A direct chat always has a person; only a shared conversation belongs to the chat.
   return person ?? getChatAudience(source) ?? source.chatId;
 }
 
@@ -278,13 +280,13 @@ export function readOpened(
   };
 }
 
-/** What a conversation's row says of its fresh start. */
+/** The columns of a conversation about its last reset. */
 export type FreshColumns = Pick<
   ConversationRow,
   "fresh_reason" | "fresh_had_activity" | "fresh_previous" | "note_due" | "notice_due"
 >;
 
-/** Why it started afresh, for as long as someone is still to be told. */
+/** The last reset, while a note or notice about it is due. */
 export function readFresh(db: Db, row: FreshColumns): FreshStart | undefined {
   if (row.fresh_reason === null || row.fresh_previous === null || row.note_due + row.notice_due === 0)
     return undefined;
@@ -333,19 +335,19 @@ export function recordDecision(
   conversation: number,
   at: number,
   decision: string,
-  because: DecisionDetails,
+  details: DecisionDetails,
 ): void {
   db.run(
     sql.insertDecisionSql,
     conversation,
     at,
     decision,
-    because.reason ?? null,
-    because.activeAt ?? null,
-    because.reset?.idleBefore ?? null,
-    because.reset?.dailyBefore ?? null,
-    because.from ?? null,
-    because.to ?? null,
+    details.reason ?? null,
+    details.activeAt ?? null,
+    details.reset?.idleBefore ?? null,
+    details.reset?.dailyBefore ?? null,
+    details.from ?? null,
+    details.to ?? null,
   );
 }
 
@@ -357,7 +359,7 @@ export function getConversationRow(db: Db, n: number): ConversationRow {
   return requireRow(db.get<ConversationRow>(sql.conversationByNumberSql, n), "conversation", n);
 }
 
-function requireRow<T>(row: T | undefined, what: string, n: number): T {
-  if (row === undefined) throw new Error(`${what} ${n} is gone though another row names it`);
+function requireRow<T>(row: T | undefined, table: string, n: number): T {
+  if (row === undefined) throw new Error(`${table} ${n} is missing although another row refers to it`);
   return row;
 }

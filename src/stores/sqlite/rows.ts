@@ -5,7 +5,7 @@ import type { Source } from "../../core/source.ts";
 import type { Usage } from "../../core/usage.ts";
 import { parseList, parseObject } from "./json-columns.ts";
 
-/** What was used, as a session's row and the rows of its purposes count it. */
+/** The usage counters of a session's row and of its usage rows. */
 export interface CounterColumns {
   input_tokens: number;
   output_tokens: number;
@@ -17,7 +17,7 @@ export interface CounterColumns {
   cost_source: string | null;
 }
 
-/** A session's row as SQLite gives it. */
+/** A session's row in SQLite. */
 export interface SessionRow extends CounterColumns {
   n: number;
   id: string;
@@ -75,7 +75,7 @@ export interface ConversationRow {
   expired: "idle" | "daily" | null;
 }
 
-/** 2^24 messages per session, 2^29 sessions: both fit a double's 53 bits, and the schema checks both. */
+/** 2^24 messages per session, 2^29 sessions: both fit into the 53 bits of a double, and the schema checks both. */
 export const SEQS_PER_SESSION = 16_777_216;
 
 export function toMessageId(session: number, seq: number): number {
@@ -137,7 +137,7 @@ export function toUsage(row: UsageColumns): Usage {
   return usage;
 }
 
-/** Only while it is being filled. */
+/** Only for building the object. */
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 export function toConversation(row: ConversationRow, key: string, session: string): Conversation {
@@ -158,11 +158,11 @@ export function parseConversationSettings({
   return parseObject<ConversationSettings>(settings) ?? {};
 }
 
-/** The columns of a message. A plain text is `text` alone, which loads without any JSON. */
+/** The columns of a message. A plain text needs only `text`, which loads without JSON. */
 export function toMessageColumns(
   message: NewMessage,
 ): [role: number, text: string | null, parts: string | null, meta: string | null] {
-  // A message from a history may be said again; its place there is not part of it.
+  // A message from a history can be stored again; its old position is not part of it.
   const {
     role,
     parts,
@@ -182,7 +182,7 @@ export function toMessageColumns(
   ];
 }
 
-/** [id, at, role, text, parts, meta], the inverse of `messageColumns`. */
+/** [id, at, role, text, parts, meta], the inverse of `toMessageColumns`. */
 export function toMessage(row: readonly unknown[], session: string): Message {
   const text = row[3] as string | null;
   const json = row[4] as string | null;

@@ -11,9 +11,9 @@ interface RunnerRow {
   pid: number;
   started: string;
   heartbeat: number;
-  /** How long the machine had slept since its start, at that heartbeat. */
+  /** How long the machine had slept since its boot, at that heartbeat. */
   suspended: number;
-  /** The first heartbeat after a silence in which it would have been taken for dead. */
+  /** The first heartbeat after a silence that was long enough to count as dead. */
   resumed_at: number;
 }
 
@@ -39,22 +39,22 @@ export function retire(db: Db, input: { runner: string }): void {
 }
 
 /**
- * Whether a runner keeps its work. A process that is gone has lost it at once; one that was silent for half a minute, as
- * when it was stopped or hangs, has lost it although it exists: its fence refuses it when it wakes.
+ * Whether a runner keeps its work. A process that is gone loses it at once; one that was silent for half a minute, for
+ * example stopped, loses it although it exists: the fence refuses its writes when it wakes.
  */
 export function isRunnerAlive(db: Db, id: string, now: number): boolean {
   const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
   const exists = checkProcessExists(row);
   if (exists === undefined) return hasFreshHeartbeat(db, row, now);
-  // This very process cannot be stopped: it is asking.
+  // This process itself cannot be stopped: it runs this check.
   if (!exists || row.pid === process.pid) return exists;
-  const asleep = getSuspendedMs() - row.suspended;
-  // The two clocks behind it are read one after the other, so that less than a second means nothing.
-  return hasFreshHeartbeat(db, row, now - (asleep < 1000 ? 0 : asleep)) || hasJustResumed(db, now);
+  const sleptMs = getSuspendedMs() - row.suspended;
+  // Its two clocks are read one after the other, so less than a second means nothing.
+  return hasFreshHeartbeat(db, row, now - (sleptMs < 1000 ? 0 : sleptMs)) || hasJustResumed(db, now);
 }
 
-/** Whether a runner's process exists, however long it has been silent. It may still have files open and children. */
+/** Whether a runner's process exists, however long it was silent. It may still have open files and children. */
 export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
   const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
@@ -63,7 +63,7 @@ export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
 
 const runnerByIdSql = "select * from runners where id = ?";
 
-/** `undefined` when the system cannot tell: on another machine, or without start times (not Linux). */
+/** `undefined` if the system does not know: on another machine, or without start times (not Linux). */
 function checkProcessExists(row: RunnerRow): boolean | undefined {
   if (row.host !== hostname() || row.boot !== getBootId()) return undefined;
   if (row.pid === process.pid) return row.started === (readStartTicks(process.pid) ?? "");
@@ -78,8 +78,8 @@ function checkProcessExists(row: RunnerRow): boolean | undefined {
 }
 
 /**
- * Whether this process was silent itself until a moment ago, as after the machine slept or the clock was set. Others
- * have then had no chance to say that they live, so it waits for a heartbeat before it judges them.
+ * Whether this process itself was silent until a moment ago, for example because the machine slept or the clock was set.
+ * Other runners had no chance to write a heartbeat either, so it waits for one before it judges them.
  */
 function hasJustResumed(db: Db, now: number): boolean {
   return db
@@ -91,15 +91,15 @@ function hasJustResumed(db: Db, now: number): boolean {
     );
 }
 
-/** A heartbeat's interval, and a moment for a busy machine to store it. */
+/** The heartbeat interval, and some time for a busy machine to store it. */
 const RESUMED_MS = HEARTBEAT_MS + 2000;
 
-/** How long the machine has slept since its start. Where the steady clock runs on in sleep (not Linux), always the same. */
+/** How long the machine has slept since its boot. Constant if the monotonic clock includes sleep (not Linux). */
 function getSuspendedMs(): number {
   return Math.round(uptime() * 1000 - Number(process.hrtime.bigint() / 1_000_000n));
 }
 
-/** Those that nobody sees to: their runner is gone, or they never had one. */
+/** The rows without a live runner. */
 export function filterOrphaned<Row extends { readonly runner: string | null }>(
   db: Db,
   rows: readonly Row[],
@@ -109,17 +109,17 @@ export function filterOrphaned<Row extends { readonly runner: string | null }>(
   return rows.filter(({ runner }) => runner === null || !isAlive(runner));
 }
 
-/** `alive`, or another question, asked once of each. */
+/** `isRunnerAlive`, or another check, run once per runner. */
 export function buildLivenessCheck(
   db: Db,
   now: number,
-  lifeOf: typeof isRunnerAlive = isRunnerAlive,
+  check: typeof isRunnerAlive = isRunnerAlive,
 ): (id: string) => boolean {
-  const lives = new Map<string, boolean>();
+  const results = new Map<string, boolean>();
   return (id) => {
-    const known = lives.get(id) ?? lifeOf(db, id, now);
-    lives.set(id, known);
-    return known;
+    const isAlive = results.get(id) ?? check(db, id, now);
+    results.set(id, isAlive);
+    return isAlive;
   };
 }
 
@@ -178,7 +178,7 @@ export function listLeases(
     .flatMap(({ name, until, about, heartbeat, ...row }) => {
       const { id, host, boot, pid, started } = row;
       const isSilent = until <= now || !isHeld(id);
-      // Only this machine knows of a process that says nothing.
+      // Only its own machine can tell whether a silent process exists.
       if (isSilent && !(silent && checkProcessExists({ ...row, heartbeat }) === true)) return [];
       return [
         {

@@ -44,7 +44,7 @@ async function store(mode: "in-process" | "workers" = "in-process"): Promise<Sto
   return opened;
 }
 
-/** Another program's view of the file, closed again at once. */
+/** Opens the file in a separate connection, and closes it at once. */
 function directly<T>(use: (raw: Database.Database) => T, path = file): T {
   const raw = new Database(path);
   try {
@@ -55,7 +55,7 @@ function directly<T>(use: (raw: Database.Database) => T, path = file): T {
 }
 
 describe("the connection that writes", () => {
-  it("waits for the disk at every commit, and overwrites what was removed", () => {
+  it("flushes every commit to disk, and overwrites deleted content", () => {
     const db = writer();
     expect(db.pragma("journal_mode")).toBe("wal");
     expect(db.pragma("synchronous")).toBe(2);
@@ -67,13 +67,13 @@ describe("the connection that writes", () => {
     expect(db.pragma("user_version")).toBe(MIGRATIONS.length);
   });
 
-  it("uses an SQLite in which a checkpoint cannot lose a commit", () => {
+  it("uses a version of SQLite in which a checkpoint cannot lose a commit", () => {
     const version = writer().get<{ version: string }>("select sqlite_version() as version")?.version ?? "";
     const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
     expect(major * 1_000_000 + minor * 1000 + patch).toBeGreaterThanOrEqual(3_051_003);
   });
 
-  it("keeps words in the index that removes them at once, cut as the core cut them", () => {
+  it("has an index that deletes words at once, with the terms of the core", () => {
     const db = writer();
     const settings = db.all<{ k: string; v: unknown }>("select k, v from words_config");
     expect(Object.fromEntries(settings.map(({ k, v }) => [k, v]))).toMatchObject({
@@ -85,7 +85,7 @@ describe("the connection that writes", () => {
     expect(made).toMatch(/content = ''/);
   });
 
-  it("cannot be used to write through the one that reads", () => {
+  it("cannot be replaced by the reading connection for a write", () => {
     writer();
     const reader = openReader(file);
     open.push(reader);
@@ -93,7 +93,7 @@ describe("the connection that writes", () => {
     expect(() => reader.run("delete from sessions")).toThrow(/readonly/);
   });
 
-  it("gives the disk back whole: one file, which only its owner may read", async () => {
+  it("leaves one complete file, which only its owner may read", async () => {
     for (const mode of ["in-process", "workers"] as const) {
       const opened = await store(mode);
       await opened.sessions.create({
@@ -123,7 +123,7 @@ describe("migrations", () => {
     return db;
   }
 
-  it("bring an older database to the newest schema, after a private copy of what was there", () => {
+  it("migrate an older database to the newest schema, after a private backup copy", () => {
     const db = withSession();
     const from = MIGRATIONS.length;
     migrate(db, [...MIGRATIONS, second]);
@@ -140,7 +140,7 @@ describe("migrations", () => {
     expect(readdirSync(folder).filter((name) => name.includes(".new-"))).toEqual([]);
   });
 
-  it("carry what the first version held into the present one", async () => {
+  it("keep the data of the first version", async () => {
     directly(firstVersion);
     const opened = await store();
     const [delivery, ...others] = await opened.outbox.listPendingDeliveries({
@@ -174,7 +174,7 @@ describe("migrations", () => {
     expect(existsSync(`${file}.schema-1.bak`)).toBe(true);
   });
 
-  it("count what sessions had used before as answers of their last day", async () => {
+  it("count earlier usage of sessions as answers on their last day", async () => {
     const before = MIGRATIONS.findIndex((migration) => migration.includes("create table usage"));
     directly((raw) => {
       raw.pragma(`application_id = ${APPLICATION_ID}`);
@@ -200,7 +200,7 @@ describe("migrations", () => {
     expect([usage.totalTokens, usage.costUsd, usage.costStatus]).toEqual([4321, 0.5, "actual"]);
   });
 
-  it("keep every never, and what was allowed to MCP servers, but no command that was allowed in all folders", async () => {
+  it("keep every denial and the permissions of MCP servers, but no command that was allowed in all folders", async () => {
     directly((raw) => {
       secondVersion(raw);
       raw.exec(MIGRATIONS[2] ?? "");
@@ -217,7 +217,7 @@ describe("migrations", () => {
     expect(await opened.access.checkApprovalRules({ ...never, folder: "/home/ann/shop" })).toBe("never");
   });
 
-  it("carry a running turn from the second version into the present one", async () => {
+  it("keep a running turn of the second version", async () => {
     directly(secondVersion);
     const opened = await store();
     const turn = await opened.turns.claim({ session: "s1", runner: "r2", take: "one", now: T0 });
@@ -238,7 +238,7 @@ describe("migrations", () => {
     expect(existsSync(`${file}.schema-2.bak`)).toBe(true);
   });
 
-  it("do nothing twice", () => {
+  it("run only once", () => {
     const db = withSession();
     const migrations = [...MIGRATIONS, second];
     migrate(db, migrations);
@@ -246,7 +246,7 @@ describe("migrations", () => {
     expect(db.all("select a from extra")).toEqual([{ a: "s1" }]);
   });
 
-  it("that fail change nothing", () => {
+  it("change nothing if they fail", () => {
     const db = withSession();
     const from = MIGRATIONS.length;
     const before = db.all("select name, sql from sqlite_schema order by name");
@@ -259,12 +259,12 @@ describe("migrations", () => {
     expect(existsSync(`${file}.schema-${from}.bak`)).toBe(true);
   });
 
-  it("are not run again by a process that comes second", () => {
+  it("are not run again by a second process", () => {
     const db = withSession();
     const other = openWriter({ file });
     open.push(other);
     migrate(other, [...MIGRATIONS, second, "create table third (a);"]);
-    // What the first has looked at is old by now; it must not set the version back.
+    // The version that the first process has read is old by now; it must not set the version back.
     const stale: Db = {
       ...db,
       get inTransaction() {
@@ -278,7 +278,7 @@ describe("migrations", () => {
   });
 });
 
-/** A database as the first version made it, with an answer that waits, one on its way and a message that waits. */
+/** A database of the first version, with a pending and a sending delivery and a pending message. */
 function firstVersion(raw: Database.Database): void {
   raw.pragma(`application_id = ${APPLICATION_ID}`);
   raw.exec(MIGRATIONS[0] ?? "");
@@ -298,7 +298,7 @@ function firstVersion(raw: Database.Database): void {
       (8, 1, 3, '{"platform":"signal","chatType":"dm","chatId":"ann"}', '[]', 'sending', 1, 5, 'r0', null, 4);`);
 }
 
-/** A database as the second version made it, with a turn whose runner is gone, and what a person has allowed. */
+/** A database of the second version, with a turn whose runner is gone, and permissions of a person. */
 function secondVersion(raw: Database.Database): void {
   raw.pragma(`application_id = ${APPLICATION_ID}`);
   for (const migration of MIGRATIONS.slice(0, 2)) raw.exec(migration);
@@ -318,18 +318,18 @@ function secondVersion(raw: Database.Database): void {
     insert into allowed values ('p_ann', 'ls', 0, 1), ('p_ann', 'rm', 1, 1), ('p_ann', 'mcp:files/list', 0, 1);`);
 }
 
-/** Says once what the version was before another process changed it. */
+/** Returns once the version from before a change by another process. */
 function staleOnce(db: Db): Db["pragma"] {
-  let asked = false;
+  let isRead = false;
   return (text) => {
-    if (text !== "user_version" || asked) return db.pragma(text);
-    asked = true;
+    if (text !== "user_version" || isRead) return db.pragma(text);
+    isRead = true;
     return MIGRATIONS.length;
   };
 }
 
-describe("a file that is not ours to change", () => {
-  it("with a newer schema is refused with a sentence", async () => {
+describe("a file that Postrider must not change", () => {
+  it("is refused with a sentence if its schema is newer", async () => {
     const db = writer();
     db.pragma(`user_version = ${MIGRATIONS.length + 1}`);
     db.close();
@@ -344,7 +344,7 @@ describe("a file that is not ours to change", () => {
     expect(readdirSync(folder)).toEqual(["postrider.db"]);
   });
 
-  it("is refused when another program made it, whatever its version, and not touched", async () => {
+  it("is refused and not changed if another program created it, whatever its version", async () => {
     for (const version of [0, 1, 99]) {
       directly((raw) => {
         raw.exec("create table if not exists theirs (a)");
@@ -354,7 +354,7 @@ describe("a file that is not ours to change", () => {
       for (const mode of ["in-process", "workers"] as const) {
         await expect(sqliteStore({ file, mode })).rejects.toMatchObject({
           code: "corrupt",
-          message: expect.stringMatching(/not Postrider's/),
+          message: expect.stringMatching(/not one of Postrider/),
         });
       }
       expect(readFileSync(file).equals(before)).toBe(true);
@@ -362,7 +362,7 @@ describe("a file that is not ours to change", () => {
     }
   });
 
-  it("is refused when it is empty, damaged or a folder, and stays as it is", async () => {
+  it("is refused and not changed if it is empty, damaged or a folder", async () => {
     for (const contents of ["", "x".repeat(5000)]) {
       writeFileSync(file, contents);
       await expect(sqliteStore({ file, mode: "in-process" })).rejects.toMatchObject({ code: "corrupt" });
@@ -375,13 +375,13 @@ describe("a file that is not ours to change", () => {
     });
   });
 
-  it("is refused when only its log is left", async () => {
+  it("is refused if only its log is left", async () => {
     writeFileSync(`${file}-wal`, "something");
     await expect(sqliteStore({ file })).rejects.toMatchObject({ code: "corrupt" });
     expect(readdirSync(folder)).toEqual(["postrider.db-wal"]);
   });
 
-  it("is made once by two who start at the same time", async () => {
+  it("is created once by two processes that start at the same time", async () => {
     const both = await Promise.all([store("workers"), store("workers"), store("in-process")]);
     const [one, two] = both;
     await one?.sessions.create({
@@ -394,7 +394,7 @@ describe("a file that is not ours to change", () => {
   });
 });
 
-describe("removed words", () => {
+describe("deleted words", () => {
   const secret = "xylographically";
   const said: NewMessage = {
     role: "user",
@@ -417,7 +417,7 @@ describe("removed words", () => {
     });
 
   for (const mode of ["in-process", "workers"] as const) {
-    it(`are in no file any more right after the removal, nor after closing (${mode})`, async () => {
+    it(`are in no file right after the removal, nor after closing (${mode})`, async () => {
       const opened = await store(mode);
       for (const id of ["s1", "s2"]) {
         const session = {
@@ -444,7 +444,7 @@ describe("removed words", () => {
     });
   }
 
-  it("of a waiting message, a delivery and a platform's names go with the session", async () => {
+  it("include a pending message, a delivery and the names of a platform", async () => {
     const opened = await store();
     const source = {
       platform: "telegram",
@@ -474,7 +474,7 @@ describe("removed words", () => {
     const finish = { turn: turn?.number ?? 0, fence: turn?.fence ?? 0, outcome: "done" as const };
     throwIfRefused(await opened.turns.finish({ ...finish, messages: [said], deliveries, now: T0 }));
     expect(await opened.sessions.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
-    // The account keeps the name it was first known by: it is whom the next message will belong to.
+    // The account keeps its first name: the next message will belong to it.
     expect(traces().filter((trace) => !trace.startsWith("Zwiebelturm"))).toEqual([]);
   });
 
@@ -502,11 +502,11 @@ describe("removed words", () => {
     throwIfRefused(await words(`${secret} `.repeat(1000)));
     return { turn: number, fence };
   };
-  /** As the database itself has it, without what lies about in its log. */
+  /** The content of the database itself, without its log. */
   const saidIn = () => directly((raw) => raw.prepare("select said from turns").pluck().all());
 
   for (const mode of ["in-process", "workers"] as const) {
-    it(`of an answer that was not finished go with the session (${mode})`, async () => {
+    it(`include an unfinished answer of the session (${mode})`, async () => {
       const opened = await store(mode);
       await begun(opened, "s1", editor);
       expect(traces()).not.toEqual([]);
@@ -517,7 +517,7 @@ describe("removed words", () => {
     });
   }
 
-  it("of an answer are in no turn any more when it was said or has ended", async () => {
+  it("are in no turn after the answer was stored or has ended", async () => {
     const opened = await store();
     const held = await begun(opened, "s1", editor);
     const messages: NewMessage[] = [{ role: "assistant", parts: [{ type: "text", text: "Done." }] }];
@@ -529,12 +529,12 @@ describe("removed words", () => {
     expect(saidIn()).toEqual([null]);
   });
 
-  it("of an answer that was not finished go with the person, also where others read along", async () => {
+  it("include an unfinished answer to the person, also in chats with others", async () => {
     const opened = await store();
     const inGroup = { platform: "telegram", chatType: "group", chatId: "-100" };
     await begun(opened, "s1", { platform: "telegram", chatType: "dm", chatId: "ann", userId: "ann" });
     await begun(opened, "s2", { ...inGroup, userId: "ann" }, false);
-    // What Bob is being told may repeat what Ann has said before him.
+    // The answer to Bob may repeat Ann's earlier message.
     const elsewhere = { ...inGroup, chatId: "-200" };
     const held = await begun(opened, "s3", { ...elsewhere, userId: "ann" }, false);
     throwIfRefused(await opened.turns.finish({ ...held, outcome: "done", messages: [], now: T0 }));
@@ -549,10 +549,10 @@ describe("removed words", () => {
     expect(traces()).toEqual([]);
   });
 
-  it("are put into the index once, also where a removed session has gaps", () => {
+  it("are indexed once, even if a removed session has gaps", () => {
     const db = writer();
     db.run("insert into profiles (name, created_at) values ('main', 1)");
-    // A fork shows only the fifth of ten messages; none was indexed before the others went.
+    // A fork shows only the fifth of ten messages; none was indexed before the others were deleted.
     db.run(
       `insert into sessions (id, kind, profile, owner, created_at, last_at, next_seq, removed_at)
        values ('s1', 'chat', 'main', 'p_ann', 1, 1, 11, 1)`,

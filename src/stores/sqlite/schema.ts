@@ -1,16 +1,16 @@
-/** Marks the file as Postrider's: "Post" in ASCII. */
+/** Marks the file as a database of Postrider: "Post" in ASCII. */
 export const APPLICATION_ID = 0x506f7374;
 
 /**
  * One entry per schema version, in order; never edited after release. Version 1 is the first.
  *
- * messages.id = session number · 2^24 + seq, so that a session's messages lie side by side and a history is
- * one range scan. Absent parts of an identity are '' or 0, because NULLs are all different to a unique index.
- * Predicates of partial indexes must be repeated to the letter in queries, or SQLite scans.
+ * messages.id = session number · 2^24 + seq, so that the messages of a session are adjacent and a history is one range
+ * scan. Missing parts of an identity are '' or 0, because NULLs are distinct in a unique index.
+ * Queries must repeat predicates of partial indexes exactly, or SQLite scans.
  *
- * words is contentless without contentless_delete, on purpose: with it a removed word stays in the file until
- * segments merge, while the 'delete' command under secure-delete takes it out at once. It needs the very terms
- * that were put in, so a change of core/search-terms is a migration that rebuilds this table.
+ * words is contentless without contentless_delete, on purpose: with it, a deleted word stays in the file until segments
+ * merge, while the 'delete' command under secure-delete removes it at once. That command needs exactly the inserted terms,
+ * so a change of core/search-terms is a migration that rebuilds this table.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -433,7 +433,7 @@ alter table approvals add column is_put integer not null default 0;
   `
 create index conversations_by_person on conversations(person);
 `,
-  // A command that was allowed without a folder must not be allowed in every folder. Tools of MCP servers have no folder.
+  // A permission without a folder must not apply in every folder. Tools of MCP servers have no folder.
   `
 create table allowed_with_folder (
   person text not null,
@@ -467,7 +467,7 @@ alter table processes add column unfinished_input text;
 alter table processes add column timeout_ms integer;
 alter table processes add column read_to text;
 `,
-  // What was counted before is taken for answers of the session's last day. 900000 ms: a quarter of an hour.
+  // Earlier usage counts as answers on the session's last day. 900000 ms: a quarter of an hour.
   `
 create table usage (
   session integer not null references sessions(n) on delete cascade,

@@ -8,14 +8,14 @@ import { SEQS_PER_SESSION, type SessionRow, toMessageId } from "./rows.ts";
 import * as sql from "./sql.ts";
 import { buildVisibleCondition, isVisible } from "./visibility.ts";
 
-/** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest count. */
+/** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest are ranked. */
 const MAX_RANKED_HITS = 2000;
-/** Read in some tenths of a second. More than the writer leaves waiting, so that only an import or a crash exceeds it. */
+/** Takes some tenths of a second. More than the writer leaves pending, so only an import or a crash exceeds it. */
 export const MAX_UNINDEXED_READ = 20_000;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 200;
 
-/** What people wrote and read. Tool output would outgrow everything they said. */
+/** Messages of people and answers. Tool output would be larger than all of them. */
 export function isIndexedRole(role: Role | undefined): boolean {
   return role === "user" || role === "assistant";
 }
@@ -32,7 +32,7 @@ export function searchMessages(db: Db, input: SearchRequest): Hit[] {
   if (expression === undefined) return [];
   const sessions = buildSessionScope(input);
   const found = [...findIndexedHits(db, expression, sessions), ...findUnindexedHits(db, query, sessions)];
-  // What was said a moment ago and is not indexed yet comes first, then the best, the newest first among equals.
+  // New messages that are not indexed yet come first, then the best hits, and of equals the newest.
   found.sort((a, b) => a.rank - b.rank || b.id - a.id);
   const limit = Math.max(1, Math.min(MAX_LIMIT, input.limit ?? DEFAULT_LIMIT));
   const hits: Hit[] = [];
@@ -48,14 +48,14 @@ export function searchMessages(db: Db, input: SearchRequest): Hit[] {
 }
 
 interface SessionScope {
-  /** A query for the numbers of the sessions in whose messages to look. */
+  /** A query for the numbers of the sessions to search. */
   readonly numbers: string;
   readonly values: readonly unknown[];
 }
 
 /**
- * The sessions that are asked for, and those of which they show something, as a fork shows its origin's words. What
- * of these may be seen, and in which session, `findIn` decides for each message.
+ * The requested sessions, and those that they show, as a fork shows messages of its origin. `findShowingSession` decides
+ * for each message whether and in which session it is visible.
  */
 function buildSessionScope(input: SearchRequest): SessionScope {
   const { where, values } = buildVisibleCondition(input.asker);
@@ -70,11 +70,11 @@ function buildSessionScope(input: SearchRequest): SessionScope {
     conditions.push(`s.${column} in (${names.map(() => "?").join(", ") || "null"})`);
     bound.push(...names);
   }
-  const asked = conditions.join(" and ");
+  const condition = conditions.join(" and ");
   const numbers = `
-select s.n from sessions s where ${asked}
+select s.n from sessions s where ${condition}
 union select p.piece_session from pieces p join sessions s on s.n = p.session and s.version = p.version
-where p.piece_session <> p.session and ${asked}`;
+where p.piece_session <> p.session and ${condition}`;
   return { numbers, values: [...bound, ...bound] };
 }
 
@@ -99,7 +99,7 @@ function findIndexedHits(db: Db, expression: string, { numbers, values }: Sessio
   return newest.map(({ rowid }) => ({ id: rowid, rank: ranks.get(rowid) ?? 0 }));
 }
 
-/** What is not indexed yet is read, the sessions that were spoken in last first, and no more than one search may read. */
+/** Reads messages that are not indexed yet, the sessions with the latest activity first, up to a limit per search. */
 function findUnindexedHits(db: Db, query: SearchQuery, { numbers, values }: SessionScope): RankedHit[] {
   const pending = db.all<Pick<SessionRow, "n" | "indexed_seq">>(
     `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})
@@ -126,15 +126,15 @@ function findUnindexedHits(db: Db, query: SearchQuery, { numbers, values }: Sess
   return hits;
 }
 
-/** How many messages a search like this leaves out: the oldest of those that the index does not have yet. */
+/** The number of messages that a search like this omits: the oldest of those that are not indexed. */
 export function countUnindexed(db: Db, input: SearchRequest): number {
   const { numbers, values } = buildSessionScope(input);
-  const waiting = db.get<{ n: number }>(
+  const pending = db.get<{ n: number }>(
     `select coalesce(sum(s.next_seq - 1 - s.indexed_seq), 0) as n from sessions s
      where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})`,
     ...values,
   );
-  return Math.max(0, (waiting?.n ?? 0) - MAX_UNINDEXED_READ);
+  return Math.max(0, (pending?.n ?? 0) - MAX_UNINDEXED_READ);
 }
 
 interface HitRow {
@@ -174,17 +174,17 @@ function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hi
   };
 }
 
-/** The session in which a message is found: its own, or a fork that shows it when its own took it back or is gone. */
+/** The session that shows a message: its own, or a fork if its own has hidden or removed it. */
 function findShowingSession(db: Db, n: number, seq: number, input: SearchRequest): SessionRow | undefined {
-  const asked = (row: SessionRow): boolean =>
+  const isRequested = (row: SessionRow): boolean =>
     (input.session === undefined || row.id === input.session) && isVisible(input.asker, row);
   const own = db.get<SessionRow>(sql.sessionByNumberSql, n);
-  const found = own !== undefined && own.removed_at === null && asked(own);
+  const found = own !== undefined && own.removed_at === null && isRequested(own);
   if (found && (input.undone === true || db.get(hiddenMessageSql, n, seq, seq) === undefined)) return own;
-  return db.all<SessionRow>(showingSessionsSql, n, seq, seq).find(asked);
+  return db.all<SessionRow>(showingSessionsSql, n, seq, seq).find(isRequested);
 }
 
-/** What was said just before or after, if the asker may see that too. */
+/** The message before or after a hit, if the asker may see it. */
 function readNeighbour(db: Db, n: number, seq: number, input: SearchRequest): SearchNeighbour | undefined {
   const row = seq < 1 ? undefined : db.get<HitRow>(messageByIdSql, toMessageId(n, seq));
   const role = row && ROLES[row.role];
@@ -192,7 +192,7 @@ function readNeighbour(db: Db, n: number, seq: number, input: SearchRequest): Se
   return { role, text: shortenNeighbour(row?.text ?? "") };
 }
 
-/** Puts up to `limit` waiting messages into the index. Returns how many it looked at: less than `limit` = all done. */
+/** Adds up to `limit` pending messages to the index. Returns the number of rows read: less than `limit` = all done. */
 export function indexMessages(db: Db, limit: number): number {
   let done = 0;
   for (const session of db.all<Pick<SessionRow, "n" | "indexed_seq" | "next_seq">>(
@@ -210,7 +210,7 @@ export function indexMessages(db: Db, limit: number): number {
       const terms = isIndexedRole(ROLES[role as number]) ? buildIndexText((text as string | null) ?? "") : "";
       if (terms !== "") db.run(sql.insertWordsSql, id, terms);
     }
-    // Not counted by rows: a removed session of which a fork shows a part has gaps.
+    // Not the number of rows: a removed session that a fork shows has gaps.
     const last = rows.length < room ? undefined : rows.at(-1);
     const upTo = last === undefined ? session.next_seq - 1 : (last[0] as number) % SEQS_PER_SESSION;
     db.run(sql.setIndexedSeqSql, upTo, session.n);
@@ -220,7 +220,7 @@ export function indexMessages(db: Db, limit: number): number {
   return done;
 }
 
-/** Takes every word out of the index at once; every message waits for it again. */
+/** Removes all words from the index; every message is pending again. */
 export function clearIndex(db: Db): void {
   db.run("insert into words(words) values ('delete-all')");
   db.run("update sessions set indexed_seq = 0 where indexed_seq > 0");

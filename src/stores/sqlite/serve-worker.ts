@@ -12,7 +12,7 @@ import { readRunRows } from "./session-reads.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 import { startWriter } from "./writer.ts";
 
-/** What the two workers and the main thread say to each other. */
+/** The start data and messages of the two workers. */
 export interface WorkerStart {
   readonly role: "writer" | "reader";
   readonly options: WriterOptions;
@@ -33,20 +33,20 @@ export type FromWorker =
 export type NumberedCall = readonly [number: number, name: string, input: unknown];
 export type NumberedOutcome = readonly [number: number, value: unknown, error?: PlainError];
 
-/** An error as it crosses threads; classes do not survive the crossing. */
+/** An error in a form that can cross threads; classes cannot. */
 export interface PlainError {
   readonly code: PostriderError["code"];
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Another process's commit is noticed within this and the time to read it. */
+/** A commit of another process is noticed within this time. */
 const POLL_MS = 100;
 const SPIN_MS = 0.2;
 
 const { role, options } = workerData as WorkerStart;
 
-/** What a worker does from its start to its end. */
+/** Runs a worker from its start to its end. */
 export async function serveWorker(port: MessagePort): Promise<void> {
   let worker: WorkerService;
   try {
@@ -58,7 +58,7 @@ export async function serveWorker(port: MessagePort): Promise<void> {
   }
   port.on("message", (first: ToWorker) => {
     for (let message: ToWorker | undefined = first; message !== undefined; message = receiveSoon(port)) {
-      // Everything that has arrived meanwhile goes into the same commit.
+      // All messages that have arrived go into the same commit.
       const calls: NumberedCall[] = [];
       for (; message !== undefined; message = receiveMessageOnPort(port)?.message) {
         if ("calls" in message) calls.push(...message.calls);
@@ -79,8 +79,8 @@ interface WorkerService {
 }
 
 /**
- * Going to sleep and being woken costs a caller that makes one call after the other more than the call itself,
- * and its next call comes within a moment or not at all.
+ * For a caller that makes one call after the other, waking this thread costs more than the call itself, and its next call
+ * comes at once or not at all.
  */
 function receiveSoon(port: MessagePort): ToWorker | undefined {
   const until = performance.now() + SPIN_MS;
@@ -113,11 +113,11 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
     listen(on) {
       clearInterval(poll);
       if (!on) return;
-      let seen = writer.readDataVersion();
+      let lastVersion = writer.readDataVersion();
       poll = setInterval(() => {
-        const now = writer.readDataVersion();
-        if (now === seen) return;
-        seen = now;
+        const version = writer.readDataVersion();
+        if (version === lastVersion) return;
+        lastVersion = version;
         port.postMessage({ changed: true } satisfies FromWorker);
       }, POLL_MS);
     },
@@ -134,7 +134,7 @@ async function serveReads(port: MessagePort): Promise<WorkerService> {
     ["rows", readRunRows as StoreOperation],
   ]);
   const db = openReader(options.file);
-  const outcomeOf = (name: string, input: unknown): CallOutcome => {
+  const runRead = (name: string, input: unknown): CallOutcome => {
     try {
       return {
         value: retryBusy(() => {
@@ -148,10 +148,10 @@ async function serveReads(port: MessagePort): Promise<WorkerService> {
     }
   };
   return {
-    // One by one: a short read does not wait for the long one behind it.
+    // One by one: a short read must not wait for a long one after it.
     run(calls) {
       for (const [number, name, input] of calls)
-        postOutcomes(port, [toNumberedOutcome(number, outcomeOf(name, input))]);
+        postOutcomes(port, [toNumberedOutcome(number, runRead(name, input))]);
     },
     listen() {},
     close: () => db.close(),

@@ -5,7 +5,7 @@ import type { Message, NewMessage } from "../../core/message.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
-import { findTitleMatch as bestTitle } from "../../core/titles.ts";
+import { findTitleMatch } from "../../core/titles.ts";
 import type { AnswerDraft, MessageDraft } from "../../core/turn.ts";
 import { listShownPieces } from "../../core/view.ts";
 import type { ViewRanges } from "../../ports/message-store.ts";
@@ -28,6 +28,11 @@ import * as sql from "./sql.ts";
 import { canSpeakIn, findConversationRow } from "./switching.ts";
 import { readView } from "./views.ts";
 import { buildVisibleCondition, findReadableSession, findVisibleSession, isVisible } from "./visibility.ts";
+
+export function getSession(db: Db, { asker, session }: SessionRequest): Session | undefined {
+  const row = findVisibleSession(db, asker, session);
+  return row && toSession(row);
+}
 
 export function find(db: Db, input: { asker: Asker; text: string }): Session[] {
   const { asker, text } = input;
@@ -55,7 +60,7 @@ export function findByTitle(db: Db, input: { asker: Asker; title: string }): Ses
     `select s.* from sessions s where s.title is not null and s.removed_at is null and ${where}`,
     ...values,
   );
-  const best = bestTitle(input.title, titled);
+  const best = findTitleMatch(input.title, titled);
   return best === undefined ? undefined : toSession(best);
 }
 
@@ -84,7 +89,7 @@ export function findConversations(
     .map((row) => toConversation(row, buildConversationKey(db, row), getSessionRow(db, row.session).id));
 }
 
-/** A run of messages to read: whose they are, and their first and last id. */
+/** A range of messages to read: their session, and the first and last id. */
 export interface MessageRun {
   readonly session: string;
   readonly first: number;
@@ -96,7 +101,7 @@ export function readHistory(db: Db, input: HistoryQuery): Message[] | undefined 
   return runs && readMessageRuns(db, runs);
 }
 
-/** Where the messages of a history lie. The list is short, whatever the length of the history. */
+/** The ranges of messages in a history. The list is short, whatever the length of the history. */
 export function findHistoryRuns(db: Db, input: HistoryQuery): MessageRun[] | undefined {
   const session = findReadableSession(db, input.asker, input.session);
   if (session === undefined) return undefined;
@@ -138,7 +143,7 @@ export function readMessageRuns(db: Db, runs: readonly MessageRun[]): Message[] 
   return runs.flatMap((run) => toMessages(run, readRunRows(db, run)));
 }
 
-/** The rows as they are: arrays cross from thread to thread at half the cost of messages. */
+/** The raw rows: arrays cross threads at half the cost of messages. */
 export function readRunRows(db: Db, { first, last }: MessageRun): unknown[][] {
   return db.rows(sql.messagesBetweenSql, first, last);
 }
@@ -221,7 +226,7 @@ export function toDecision(row: DecisionRow): PolicyDecision {
 
 export function readBlob(db: Db, input: { asker: Asker; hash: string }): Uint8Array | undefined {
   if (isEveryone(input.asker)) {
-    // Also those of deliveries that belong to no session.
+    // Also the blobs of deliveries without a session.
     const found = db.get<{ bytes: Uint8Array }>(sql.blobBytesSql, input.hash);
     return found && new Uint8Array(found.bytes);
   }
@@ -256,18 +261,18 @@ export function listPending(db: Db, input: SessionRequest): NewMessage[] {
 export function getDraft(db: Db, input: SessionRequest): MessageDraft | undefined {
   const session = findReadableSession(db, input.asker, input.session);
   const row = session && db.get<{ seq: number; said: string }>(sql.turnDraftSql, session.n);
-  const said = parseObject<AnswerDraft>(row?.said ?? null);
-  return row && said && { seq: row.seq, answerDraft: said };
+  const draft = parseObject<AnswerDraft>(row?.said ?? null);
+  return row && draft && { seq: row.seq, answerDraft: draft };
 }
 
-/** One place per session: where the turn that runs is answered, else where the next one would be. */
+/** One platform per session: that of the running turn, or else of the next one. */
 export function listClaimable(db: Db, { now }: { now: number }): { session: string; platform: string }[] {
   const running = db.all<WorkRow>(sql.runningTurnsSql);
-  const waiting = filterReachable(db, db.all<WorkRow>(sql.sessionsWithPendingSql), now);
+  const pending = filterReachable(db, db.all<WorkRow>(sql.sessionsWithPendingSql), now);
   const platforms = new Map<string, string>();
-  for (const { id, platform } of [...running, ...waiting])
+  for (const { id, platform } of [...running, ...pending])
     if (!platforms.has(id)) platforms.set(id, platform);
-  const sessions = new Set(filterOrphaned(db, [...waiting, ...running], now).map(({ id }) => id));
+  const sessions = new Set(filterOrphaned(db, [...pending, ...running], now).map(({ id }) => id));
   return [...sessions].map((session) => ({ session, platform: platforms.get(session) ?? "" }));
 }
 

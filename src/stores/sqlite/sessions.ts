@@ -33,12 +33,12 @@ export function setTitle(db: Db, input: SessionRequest & NewTitle): Session | Re
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return sessionNotFound;
   if (input.titleUsage !== undefined) addSessionUsage(db, session, { purpose: "title", ...input.titleUsage });
-  const unchanged = (): Session => toSession(getSessionRow(db, session.n));
-  if (input.ifUntitled && session.title !== null) return unchanged();
+  const readSession = (): Session => toSession(getSessionRow(db, session.n));
+  if (input.ifUntitled && session.title !== null) return readSession();
   const numbered = input.numbered === true && input.title !== undefined;
   const title = numbered ? findNumberedTitle(db, session, input.title ?? "", session.n) : input.title;
-  // No number is left for it: what the session is called stays.
-  if (numbered && title === undefined) return unchanged();
+  // No number is free: the title stays.
+  if (numbered && title === undefined) return readSession();
   if (title !== undefined) {
     const holder = findTitleHolder(db, session.owner, title);
     if (holder !== undefined && holder !== session.n) return refuseTakenTitle(title);
@@ -47,14 +47,14 @@ export function setTitle(db: Db, input: SessionRequest & NewTitle): Session | Re
   return toSession(getSessionRow(db, session.n));
 }
 
-/** The title itself where nobody has it, else the next number of its lineage. */
+/** The title itself if it is free, or else with the next number of its lineage. */
 export function findFreeTitle(db: Db, session: Pick<SessionRow, "owner">, title: string): string | undefined {
   return findTitleHolder(db, session.owner, title) === undefined
     ? title
     : findNumberedTitle(db, session, title);
 }
 
-/** The next of the title's lineage among the same owner's titles; a session's own is not in its own way. */
+/** The next number of the title's lineage among the owner's titles; the title of the session itself does not count. */
 function findNumberedTitle(
   db: Db,
   { owner }: Pick<SessionRow, "owner">,
@@ -78,23 +78,23 @@ export function change(
 ): Session | Refused {
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return sessionNotFound;
-  const { change: wanted, now } = input;
+  const { change: changes, now } = input;
   const set = (column: string, value: unknown): void => {
     db.run(`update sessions set ${column} = ? where n = ?`, value, session.n);
   };
-  if (wanted.cwd !== undefined) set("cwd", wanted.cwd);
-  if (wanted.model !== undefined) set("model", wanted.model);
-  if (wanted.provider !== undefined) set("provider", wanted.provider);
-  if (wanted.baseUrl !== undefined) set("base_url", wanted.baseUrl);
-  if (wanted.config !== undefined)
-    set("config", wanted.config === null ? null : JSON.stringify(wanted.config));
-  if (wanted.archived !== undefined)
-    set("archived_at", wanted.archived ? (session.archived_at ?? now) : null);
-  if (wanted.ended !== undefined && wanted.ended !== false) {
+  if (changes.cwd !== undefined) set("cwd", changes.cwd);
+  if (changes.model !== undefined) set("model", changes.model);
+  if (changes.provider !== undefined) set("provider", changes.provider);
+  if (changes.baseUrl !== undefined) set("base_url", changes.baseUrl);
+  if (changes.config !== undefined)
+    set("config", changes.config === null ? null : JSON.stringify(changes.config));
+  if (changes.archived !== undefined)
+    set("archived_at", changes.archived ? (session.archived_at ?? now) : null);
+  if (changes.ended !== undefined && changes.ended !== false) {
     set("ended_at", session.ended_at ?? now);
-    set("end_reason", session.end_reason ?? (wanted.ended === true ? "closed" : wanted.ended));
+    set("end_reason", session.end_reason ?? (changes.ended === true ? "closed" : changes.ended));
   }
-  if (wanted.ended === false) db.run(sql.reopenSessionSql, session.n);
+  if (changes.ended === false) db.run(sql.reopenSessionSql, session.n);
   return toSession(getSessionRow(db, session.n));
 }
 

@@ -1,4 +1,4 @@
-/** Every statement that more than one step shares, or that is run for every message. */
+/** Statements that several steps share, or that run for every message. */
 
 export const beginImmediateSql = "begin immediate";
 export const commitSql = "commit";
@@ -27,20 +27,20 @@ select id, at, role, text, parts, meta from messages where id between ? and ? or
 export const growSessionSql = `
 update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_count = human_count + ?,
   tool_call_count = tool_call_count + ? where n = ?`;
-/** Grows the session and takes its lease in one statement, when it is free. */
+/** Grows the session and takes its lease in one statement, if it is free. */
 export const growAndClaimSessionSql = `
 update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_count = human_count + ?,
   tool_call_count = tool_call_count + ?, lease_holder = ?, fence = fence + 1, origin = ?, display_name = ?,
   ended_at = null, end_reason = null
 where n = ?`;
-/** Grows the session and lets go of its lease in one statement. */
+/** Grows the session and releases its lease in one statement. */
 export const growAndReleaseSessionSql = `
 update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_count = human_count + ?,
   tool_call_count = tool_call_count + ?, lease_holder = null where n = ?`;
 export const takeSessionLeaseSql = "update sessions set lease_holder = ?, fence = fence + 1 where n = ?";
 export const setOriginSql = "update sessions set origin = ?, display_name = ? where n = ?";
 
-/** Who an account is, for every message that arrives. */
+/** The person of an account, for every inbound message. */
 const personByAccountSql = `
 select a.alt_id, a.person, coalesce(a.name, p.name) as name, p.role
 from accounts a join people p on p.id = a.person where a.platform = ?`;
@@ -48,24 +48,26 @@ export const personByUserIdSql: string = `${personByAccountSql} and a.user_id = 
 export const personByAltIdSql: string = `${personByAccountSql} and a.alt_id = ?`;
 
 export const conversationByNumberSql = "select * from conversations where n = ?";
-/** The oldest that fits wins: settings that changed later do not move a conversation. */
+/** The oldest match wins: settings that changed later do not move a conversation. */
 export const conversationByIdentitySql = `
 select * from conversations
 where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
   and account in (0, ?)
 order by n limit 1`;
-/** The index has only those that have not expired; the plus keeps SQLite from beginning with the sessions. */
+/**
+ * The index contains only conversations that have not expired; the plus prevents SQLite from starting with the sessions.
+ */
 export const idleConversationsSql = `
 select c.*, s.id as session_id from conversations c join sessions s on s.n = c.session
 where c.expired is null and c.n > ? and c.active_at < ? and +s.next_seq > 1 and +s.ended_at is null
 order by c.n limit ?`;
 export const clampActivitySql =
   "update conversations set active_at = ? where expired is null and active_at > ?";
-/** In a direct chat there is only the one that everyone shares. */
+/** A direct chat has only the shared conversation. */
 export const sharedConversationSql = `
 select * from conversations
 where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ? and account = 0`;
-/** Every profile's: an index that begins with the profile serves this too. */
+/** Of all profiles: an index that starts with the profile serves this, too. */
 export const conversationsInChatSql = `
 select * from conversations
 where profile in (select name from profiles) and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
@@ -83,7 +85,7 @@ export const touchSessionConversationsSql =
 export const pointConversationSql = `
 update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had_activity = ?,
   fresh_previous = ?, note_due = ?, notice_due = ?, expired = null where n = ?`;
-/** Whoever closed it first said why. A conversation that has expired there does not keep it. */
+/** The first reason to end a session stays. An expired conversation does not keep it open. */
 export const endUnreferencedSessionSql = `
 update sessions set ended_at = coalesce(ended_at, ?), end_reason = coalesce(end_reason, ?)
 where n = ? and not exists (
@@ -95,13 +97,13 @@ select exists (select 1 from turns where session = ? and state = 'running') as t
   exists (select 1 from holds where session = ? and until > ?) as held,
   exists (select 1 from processes where session = ? and state <> 'ended' and background = 1) as process`;
 
-/** With the profile: each is a bot of its own, and two bots in one chat see the same numbers. */
+/** With the profile: each profile is a separate bot, and two bots in one chat see the same message ids. */
 export const inboxNumberByMessageIdSql = `
 select n from inbox where profile = ? and platform = ? and chat_id = ? and message_id = ?`;
 export const insertInboxSql = `
 insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, runner, message, source, turn, seq)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-/** With what the conversation's turn must know, which is in the row that is read anyway. */
+/** With the columns that a turn needs, from rows that are read anyway. */
 export const pendingInSessionSql = `
 select i.n, i.conversation, i.at, i.platform, i.runner, i.message, i.source, c.settings, c.fresh_reason, c.fresh_had_activity,
   c.fresh_previous, c.note_due, c.notice_due from conversations c
@@ -112,7 +114,7 @@ select c.session, i.message from inbox i join conversations c on c.n = i.convers
 export const sessionsWithPendingSql = `
 select s.id, i.runner, i.platform from inbox i join conversations c on c.n = i.conversation
 join sessions s on s.n = c.session where i.state = 0 order by +i.n`;
-/** Once claimed, the words are in the session and the target in the turn. */
+/** After the claim, the session has the text and the turn has the target. */
 export const claimInboxSql = `
 update inbox set state = 1, turn = ?, seq = ?, message = null, source = null where n = ?`;
 export const finishInboxSql = "update inbox set state = 2 where turn = ? and state = 1";
@@ -125,11 +127,11 @@ export const cancelConversationInboxSql = `
 update inbox set state = 3, message = null, source = null where conversation = ? and state = 0`;
 export const countPendingSql =
   "select count(*) as n, max(n) as newest from inbox where conversation = ? and state = 0";
-/** Of those that came when too many waited, one that came after this. */
+/** A message that was refused because of a full queue after this one. */
 export const refusedSinceSql = "select 1 from inbox where conversation = ? and state = 5 and n > ? limit 1";
 export const unansweredCommandsSql = `
 select n, message_id, message, source, runner from inbox where platform = ? and state = 4 order by n`;
-/** The words have done what they were to do. */
+/** The text is no longer needed. */
 export const finishCommandSql =
   "update inbox set state = 2, message = null, source = null where n = ? and state = 4";
 export const inboxByMessageIdSql = `
@@ -157,10 +159,10 @@ export const rerunTurnSql = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
 export const expireTurnApprovalsSql = `
 update approvals set answer = 'expired', answered_at = ? where session = ? and turn = ? and answer is null`;
-/** What was said of the answer is a message by now, or will be none. */
+/** The draft of the answer is a message by now, or is dropped. */
 export const endTurnSql = "update turns set state = ?, ended_at = ?, said = null where n = ?";
 export const saveTurnDraftSql = "update turns set said = ? where n = ? and fence = ? and state = 'running'";
-/** In one statement: between two, the message may have been stored. */
+/** In one statement: between two, the message could be stored. */
 export const turnDraftSql = `
 select s.next_seq as seq, t.said from turns t join sessions s on s.n = t.session
 where t.session = ? and t.state = 'running' and t.said is not null`;
@@ -180,7 +182,7 @@ export const settleDeliverySql = `
 update deliveries set state = ?, next_at = ?, shown = ?, platform_message_id = ?, last_error = ?, settled_at = ?,
   failures = failures + ?, aside_at = coalesce(aside_at, ?) where n = ?`;
 export const setReplacedDeliverySql = "update deliveries set in_place_of = ? where n = ?";
-/** The plus keeps SQLite from walking through all deliveries in the order asked for, sent ones too. */
+/** The plus prevents SQLite from scanning all deliveries, also the sent ones, in the requested order. */
 export const dueDeliveriesSql = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.state = 'waiting' and d.next_at <= ? and +d.n > ? order by +d.n limit ?`;
@@ -193,14 +195,14 @@ where d.aside_at is not null and d.settled_at is null order by d.n limit ?`;
 export const sendingDeliveriesSql = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.state = 'sending' and d.platform = ? order by d.n`;
-/** Of the deliveries that are on their way, one that names these bytes. */
+/** A pending delivery that refers to this blob. */
 export const deliveryUsingBlobSql = `
 select 1 from deliveries where state = 'waiting' and instr(parts, ?) > 0
 union all select 1 from deliveries where state = 'sending' and instr(parts, ?) > 0 limit 1`;
 export const draftByTurnSql = "select n, shown from deliveries where turn = ? and state = 'draft'";
 export const setDraftShownSql = "update deliveries set shown = ? where n = ? and state = 'draft'";
 export const deleteDraftSql = "delete from deliveries where n = ? and state = 'draft'";
-/** What was shown, and under which number, stays: the last text goes where the draft is. */
+/** The shown message and the number stay: the final text replaces the draft. */
 export const completeDraftSql = `
 update deliveries set platform = ?, target = ?, parts = ?, reply_to = coalesce(?, reply_to), buttons = ?, state = ?,
   attempts = ?, next_at = ?, runner = ? where n = ? and state = 'draft'`;
@@ -209,20 +211,20 @@ update deliveries set state = 'dead', last_error = ?, settled_at = ? where n = ?
 
 export const viewPiecesSql = `
 select piece_session, from_seq, to_seq from pieces where session = ? and version = ? order by position`;
-/** What other sessions show of this one, in any version that is kept. */
+/** The pieces of this session in other sessions, in any kept version. */
 export const piecesInOtherSessionsSql = `
 select session, from_seq, to_seq from pieces where piece_session = ? and piece_session <> session order by from_seq`;
 export const hiddenRangesSql = "select from_seq, to_seq from hidden where session = ? order by from_seq";
 
 export const markApprovalSentSql = "update approvals set is_put = 1 where n = ?";
-/** What was said last counts. */
+/** The last answer counts. */
 export const upsertApprovalRuleSql = `
 insert into allowed (person, pattern, folder, session, at, never) values (?, ?, ?, ?, ?, ?)
 on conflict (person, pattern, folder, session) do update set at = excluded.at, never = excluded.never`;
-/** Of always (0) and never (1), in whichever folder, the one that was not said last. */
+/** Of always (0) and never (1), in any folder, the older one. */
 export const deleteOppositeApprovalRuleSql =
   "delete from allowed where person = ? and pattern = ? and session = 0 and never = ?";
-/** In every session (0) and in this one; null where nothing was said. */
+/** In every session (0) and in this one; null without a rule. */
 export const approvalRuleSql = `
 select max(never) as never from allowed where person = ? and pattern = ? and (never = 1 or folder = ?)
   and (session = 0 or session = (select n from sessions where id = ?))`;
@@ -231,7 +233,7 @@ select a.pattern, a.folder, s.id as session, a.at, a.never from allowed a left j
 where a.person = ? order by a.at, a.pattern, a.folder, a.session`;
 export const deleteApprovalRuleSql =
   "delete from allowed where person = ? and pattern = ? and folder = ? and session = ?";
-/** What was allowed in one session goes with it. */
+/** Deletes the permissions of one session with it. */
 export const deleteSessionApprovalRulesSql = "delete from allowed where session = ? and session > 0";
 
 export const insertDecisionSql = `
@@ -241,14 +243,14 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const selectProcessSql = `
 select p.*, s.id as session_id from processes p cross join sessions s on s.n = p.session`;
 export const processByIdSql: string = `${selectProcessSql} where p.id = ?`;
-/** The plus keeps SQLite from walking through all there ever were in the order asked for. */
+/** The plus prevents SQLite from scanning all processes in the requested order. */
 export const openProcessesSql: string = `${selectProcessSql} where p.state <> 'ended' order by +p.n`;
 export const openProcessInSessionSql =
   "select id from processes where session = ? and state <> 'ended' order by n limit 1";
 export const backgroundProcessesSql = `
 select id, command from processes where session = ? and state <> 'ended' and background = 1 order by n`;
 export const countOpenProcessesSql = "select count(*) as n from processes where state <> 'ended'";
-/** Whoever wants to be told nothing, and wakes nobody, is not watched. */
+/** Processes without any report or wake-up are not watched. */
 export const watchedProcessesSql: string = `${selectProcessSql}
 where p.background = 1 and p.told_end = 0 and p.state <> 'starting'
   and json_valid(p.watch) and (json_extract(p.watch, '$.mode') <> 'off' or json_extract(p.watch, '$.wakes')) order by p.n`;
@@ -272,11 +274,11 @@ export const lastChunkSql = `
 select n, from_char, text from process_output where process = ? order by from_char desc limit 1`;
 export const insertChunkSql = "insert into process_output (process, from_char, text) values (?, ?, ?)";
 export const growChunkSql = "update process_output set text = ? where n = ?";
-/** All before the one that holds this character: each ends where the next begins, or before. */
+/** All chunks before the one with this character: each ends where the next starts, or before. */
 export const deleteOldChunksSql = `
 delete from process_output where process = ? and from_char < (
   select max(from_char) from process_output where process = ? and from_char <= ?)`;
-/** The one that holds this character, or else the next, and those after it. */
+/** The chunk with this character, or else the next, and those after it. */
 export const chunksFromSql = `
 select from_char, text from process_output where process = ? and from_char >= coalesce((
   select max(from_char) from process_output where process = ? and from_char <= ?), 0) order by from_char`;
@@ -293,7 +295,7 @@ export const deleteUnusedBlobSql =
 
 export const unindexedSessionsSql =
   "select n, indexed_seq, next_seq from sessions where indexed_seq < next_seq - 1 limit ?";
-/** [id, role, text] of what waits for the index. */
+/** [id, role, text] of messages that are not indexed. */
 export const unindexedMessagesSql = "select id, role, text from messages where id between ? and ? limit ?";
 export const setIndexedSeqSql = "update sessions set indexed_seq = ? where n = ?";
 export const insertWordsSql = "insert into words (rowid, terms) values (?, ?)";
@@ -308,7 +310,7 @@ export const insertMemorySql = "insert into memories (owner, version, at, entrie
 export const deleteMemoriesSql = "delete from memories where owner = ?";
 export const deleteOldMemoriesSql = "delete from memories where owner = ? and version <= ?";
 
-/** What a session used, by quarter of an hour, purpose and model. */
+/** The usage of a session, by quarter of an hour, purpose and model. */
 export const sessionUsageSql = "select * from usage where session = ? order by at, purpose, provider, model";
 export const usageRowSql = `
 select * from usage where session = ? and at = ? and purpose = ? and provider = ? and model = ?`;
@@ -317,7 +319,7 @@ insert or replace into usage (session, at, purpose, provider, model, input_token
   cache_write_tokens, reasoning_tokens, cost_usd, cost_status, cost_source)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const deleteSessionUsageSql = "delete from usage where session = ?";
-/** The sums of these rows, and what only the newest answer tells. */
+/** The sums of these rows, and the values of the newest answer. */
 export const setCountersSql = `
 update sessions set input_tokens = ?, output_tokens = ?, cache_read_tokens = ?, cache_write_tokens = ?,
   reasoning_tokens = ?, last_prompt_tokens = ?, cost_usd = ?, cost_status = ?, cost_source = ?, model = ?,

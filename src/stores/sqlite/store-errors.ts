@@ -1,44 +1,42 @@
 import { PostriderError } from "../../core/errors.ts";
+import { pause } from "../../system/pause.ts";
 
-/** How long a writer tries to get its turn among several processes. */
+/** How long a writer retries while other processes hold the database. */
 const BUSY_DEADLINE_MS = 15_000;
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * SQLite's own busy handler sleeps longer and longer and is unfair between processes. Short random waits give
- * everyone their turn: with three writers the longest wait is about 20 ms instead of 100.
+ * SQLite's own busy handler sleeps longer and longer and is unfair between processes. Short random waits are fair: with
+ * three writers, the longest wait is about 20 ms instead of 100.
  */
-export function retryBusy<T>(attempt: () => T, patienceMs: number = BUSY_DEADLINE_MS): T {
-  // Looked at only when it fails: the clock alone takes a millisecond to load.
+export function retryBusy<T>(attempt: () => T, timeoutMs: number = BUSY_DEADLINE_MS): T {
+  // Computed only after a failure: loading the clock alone takes a millisecond.
   let deadline: number | undefined;
   for (;;) {
     try {
       return attempt();
     } catch (error) {
-      deadline ??= performance.now() + patienceMs;
+      deadline ??= performance.now() + timeoutMs;
       if (!isBusy(error) || performance.now() > deadline) throw error;
       Atomics.wait(sleepCell, 0, 0, 0.05 + Math.random() * 0.25);
     }
   }
 }
 
-/**
- * The same without stopping the thread. A read waits for nobody, except while another process repairs the log of
- * one that was killed.
- */
+/** The same without blocking the thread. A read waits only while another process repairs the log of a killed one. */
 export async function retryBusyAsync<T>(
   attempt: () => T | Promise<T>,
-  patienceMs: number = BUSY_DEADLINE_MS,
+  timeoutMs: number = BUSY_DEADLINE_MS,
 ): Promise<T> {
   let deadline: number | undefined;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      deadline ??= performance.now() + patienceMs;
+      deadline ??= performance.now() + timeoutMs;
       if (!isBusy(error) || performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await pause(1);
     }
   }
 }
@@ -52,7 +50,7 @@ function isBusy(error: unknown): boolean {
   return getErrorCode(error).startsWith("SQLITE_BUSY");
 }
 
-/** SQLite's and the system's errors in Postrider's words. The sentence says what to do. */
+/** Converts errors of SQLite and the system. The sentence says what to do. */
 export function toStoreError(error: unknown, file: string): PostriderError {
   if (error instanceof PostriderError) return error;
   const code = getErrorCode(error);
@@ -73,11 +71,11 @@ const ERROR_TEXTS: readonly {
   readonly sentence: (file: string) => string;
 }[] = [
   {
-    // SHMSIZE: after a kill, even opening needs room, for the shared memory of the log.
+    // SHMSIZE: after a kill, even opening needs space, for the shared memory of the log.
     codes: ["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "ENOSPC", "EFBIG", "EDQUOT"],
     code: "disk_full",
     sentence: (file) =>
-      `There is no room to write ${file}. Free some space and try again; nothing stored was lost.`,
+      `There is no space to write ${file}. Free some space and try again; no stored data was lost.`,
   },
   {
     codes: [
@@ -108,7 +106,7 @@ const ERROR_TEXTS: readonly {
   {
     codes: ["SQLITE_TOOBIG"],
     code: "too_large",
-    sentence: () => "That is larger than the database can hold in one place.",
+    sentence: () => "The value is larger than SQLite allows.",
   },
 ];
 

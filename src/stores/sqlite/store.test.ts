@@ -45,7 +45,7 @@ function sqliteHarness(mode: NonNullable<SqliteOptions["mode"]>): StoreHarness {
       }
     },
     waitUntilIdle: (store) => indexed(join(opened.get(store) ?? "", "postrider.db")),
-    // No process has this pid: the kernel gives out none beyond 2^22.
+    // No process has this pid: the kernel assigns none beyond 2^22.
     deadRunner: () => ({ ...localRunner(), host: hostname(), pid: 4_194_999 }),
     silentRunner: () => ({
       ...localRunner(),
@@ -56,20 +56,20 @@ function sqliteHarness(mode: NonNullable<SqliteOptions["mode"]>): StoreHarness {
   };
 }
 
-/** A line of a conversation. Each has a word of its own, by which it can be searched. */
+/** A line of a conversation. Each contains a unique word for searches. */
 interface Line {
   readonly word: string;
   readonly human: boolean;
   readonly saidIn: string;
 }
 
-/** What a session is, if it were nothing but lists. */
+/** A session as plain lists. */
 interface Model {
   readonly id: string;
   readonly said: Line[];
   shown: readonly Line[];
   hidden: Set<Line>;
-  /** What each version showed when it was left; the last entry is the current one's number. */
+  /** The lines that each version showed when it was replaced; the last entry is the current one's number. */
   readonly left: Map<number, readonly Line[]>;
   version: number;
   redo: (readonly Line[])[];
@@ -119,8 +119,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const ann: Asker = { person: "p_ann" };
 const NOW = Date.UTC(2026, 2, 15);
 
-describe("any course of conversations", () => {
-  it("shows, says and finds what plain lists would", { timeout: 60_000 }, async () => {
+describe("any sequence of operations", () => {
+  it("shows, stores and finds the same as plain lists", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const folder = await mkdtemp(join(tmpdir(), "postrider-model-"));
@@ -167,7 +167,7 @@ async function create(store: Store, world: World): Promise<void> {
   world.living.push({ id, said: [], shown: [], hidden: new Set(), left: new Map(), version: 0, redo: [] });
 }
 
-/** One step, in the store and in the lists; and both must agree whether it was possible. */
+/** One step, in the store and in the lists; both must agree whether it is possible. */
 async function take(store: Store, world: World, next: Step): Promise<void> {
   const { living } = world;
   const model = living[next.session % living.length];
@@ -281,7 +281,7 @@ function messageOf(line: Line): NewMessage {
   return { role: line.human ? "user" : "assistant", parts: [{ type: "text", text: line.word }] };
 }
 
-/** A line's number among all that was said in its session, which may be gone by now. */
+/** The number of a line in its session, which may be removed by now. */
 function seqOf(world: World, line: Line): number {
   return world.lines.filter((other) => other.saidIn === line.saidIn).indexOf(line) + 1;
 }
@@ -299,7 +299,7 @@ async function compare(store: Store, { living }: World): Promise<void> {
   expect((await store.sessions.getStats({ asker: ann })).sessions).toBe(living.length);
 }
 
-/** A line is found where it was said, while that shows it or left it out unasked; else where a fork shows it. */
+/** A line is found in its own session, unless that was removed or has hidden it; else in a fork that shows it. */
 async function compareSearch(store: Store, { living, lines }: World): Promise<void> {
   for (const line of lines) {
     const own = living.find((model) => model.id === line.saidIn);
@@ -315,7 +315,7 @@ async function compareSearch(store: Store, { living, lines }: World): Promise<vo
   }
 }
 
-/** How many rows of a session are left when every session has been removed. */
+/** The number of rows that are left after all sessions were removed. */
 function leftovers(file: string): Record<string, number> {
   const db = new Database(file, { readonly: true });
   try {

@@ -4,23 +4,23 @@ import type { Store } from "../../ports/store.ts";
 import { OPERATIONS, type OperationKind } from "./operations.ts";
 
 export interface SqliteOptions {
-  /** The database file; created, with its first contents, when it is not there. Its folder must exist. */
+  /** The database file; created if it does not exist. Its folder must exist. */
   readonly file: string;
   /**
-   * `workers` (default): writing and long reads happen in threads of their own, so the program's loop never
-   * waits for the disk. `in-process`: everything in this thread, for commands that live a moment.
+   * `workers` (default): writes and long reads run in separate threads, so the event loop never waits for the disk.
+   * `in-process`: everything runs in this thread, for short commands.
    */
   readonly mode?: "workers" | "in-process";
-  /** The database may not grow beyond this many bytes; what would is refused with `disk_full`. */
+  /** The maximum size of the database in bytes; a larger write is refused with `disk_full`. */
   readonly maxBytes?: number;
   /**
-   * Called once when the database's files were removed, replaced or moved. The error, `store_lost`, says where everything
-   * acknowledged was saved. Every later write is refused with it; a program should stop and say so.
+   * Called once when the database's files were removed, replaced or moved. The error, `store_lost`, names the file to
+   * which all acknowledged data was saved. Every later write is refused with it; the caller should stop and report it.
    */
   readonly onLost?: (error: PostriderError) => void;
 }
 
-/** How the port's calls reach the database, whichever threads are involved. */
+/** How the calls of the port reach the database, in one thread or several. */
 export interface Transport {
   write(name: string, input: unknown): Promise<unknown>;
   read(name: string, input: unknown): Promise<unknown>;
@@ -28,7 +28,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Opens, and if need be creates, a database. */
+/** Opens a database, and creates it if it does not exist. */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   checkOptions(options);
   const { onLost, ...rest } = options;
@@ -66,10 +66,10 @@ function reportLoss(write: Transport["write"], onLost: (error: PostriderError) =
 
 function checkOptions(options: SqliteOptions): void {
   const { file, mode = "workers", maxBytes = 1 } = options ?? {};
-  const wrong = (field: string, expected: string): PostriderError =>
+  const createOptionError = (field: string, expected: string): PostriderError =>
     new PostriderError("invalid_input", `${field} must be ${expected}.`, { details: { field } });
   if (typeof file !== "string" || file === "" || file.includes("\0"))
-    throw wrong("file", "the path of a file");
-  if (mode !== "workers" && mode !== "in-process") throw wrong("mode", "workers or in-process");
-  if (!Number.isFinite(maxBytes) || maxBytes <= 0) throw wrong("maxBytes", "a number of bytes");
+    throw createOptionError("file", "the path of a file");
+  if (mode !== "workers" && mode !== "in-process") throw createOptionError("mode", "workers or in-process");
+  if (!Number.isFinite(maxBytes) || maxBytes <= 0) throw createOptionError("maxBytes", "a number of bytes");
 }

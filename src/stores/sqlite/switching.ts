@@ -60,13 +60,13 @@ export function switchTo(
     : moveConversation(db, input.asker, conversation, target, input.now);
 }
 
-/** A session by its id, whoever asks, unless it was removed. */
+/** A session by its id, for any asker, unless it was removed. */
 export function findSessionRow(db: Db, id: string): SessionRow | undefined {
   const found = db.get<SessionRow>(sql.sessionByIdSql, id);
   return found?.removed_at === null ? found : undefined;
 }
 
-/** The conversation points at the session, unless somebody who reads there may not see it. */
+/** Points the conversation to the session, unless a reader of the conversation may not see it. */
 export function moveConversation(
   db: Db,
   asker: Asker,
@@ -77,29 +77,29 @@ export function moveConversation(
 ): Opened | Refused {
   const refused = checkReaders(asker, conversation, target);
   if (refused !== undefined) return refused;
-  const here = { created: false, usesOldScope };
-  // What has expired is left already, though nothing new has begun there.
+  const routed = { created: false, usesOldScope };
+  // An expired conversation no longer uses its session, although it still points to it.
   if (target.n === conversation.session && conversation.expired === null)
-    return readOpened(db, conversation.n, here);
+    return readOpened(db, conversation.n, routed);
   const from = getSessionRow(db, conversation.session);
   const busy = leaveChat(db, conversation, target, now);
   if (busy !== undefined) return busy;
   pointConversation(db, conversation, target, "switch", now);
   recordDecision(db, conversation.n, now, "switched", { from: from.id, to: target.id });
-  return readOpened(db, conversation.n, here);
+  return readOpened(db, conversation.n, routed);
 }
 
-/** Everyone who reads in a conversation, as one who asks. */
+/** All readers of a conversation, as an asker. */
 export function getReaders(source: ChatSource, person: string | undefined): Asker {
   const chat = getChatAudience(source);
   return { person: person ?? chat ?? "", ...(chat !== undefined && { chat }) };
 }
 
-/** Everyone who reads in this place must be one who may see the session. */
-export function checkReaders(asker: Asker, place: ChatRow, target: SessionRow): Refused | undefined {
-  const readers = getReaders(toChatSource(place), place.person ?? undefined);
+/** Refuses if a reader of this chat may not see the session. */
+export function checkReaders(asker: Asker, chat: ChatRow, target: SessionRow): Refused | undefined {
+  const readers = getReaders(toChatSource(chat), chat.person ?? undefined);
   if (isVisible(readers, target)) return undefined;
-  // Said only to whom it belongs; to anyone else it is simply not theirs.
+  // Only the owner learns that the session exists and is private.
   const own = !isEveryone(asker) && canSee({ person: asker.person }, { owner: target.owner });
   return own
     ? refuse(
@@ -109,15 +109,15 @@ export function checkReaders(asker: Asker, place: ChatRow, target: SessionRow): 
     : refuse("not_allowed", "That session belongs to someone else.");
 }
 
-/** A chat's session that goes on in a place where its people do not read leaves the chat. */
+/** A session of a chat that continues in private leaves the chat. */
 export function leaveChat(db: Db, to: ChatRow, session: SessionRow, now: number): Refused | undefined {
   if (session.audience === null || getChatAudience(toChatSource(to)) !== undefined) return undefined;
   return makePrivate(db, session, now);
 }
 
 /**
- * A session goes from a chat into private: what is said from now on, the chat does not see. So the chat's
- * conversations leave it in the same step, with what waits there, and forks keep the bytes that they show.
+ * Makes a session of a chat private: the chat does not see later messages. So the conversations of the chat leave it in
+ * the same step, with their pending messages, and forks keep the blobs that they show.
  */
 function makePrivate(db: Db, session: SessionRow, now: number): Refused | undefined {
   if (db.get(sql.runningTurnSql, session.n) !== undefined) {
@@ -127,18 +127,21 @@ function makePrivate(db: Db, session: SessionRow, now: number): Refused | undefi
     );
   }
   db.run("update sessions set audience = null where n = ?", session.n);
-  for (const left of db.all<ConversationRow>("select * from conversations where session = ?", session.n)) {
-    const source = toChatSource(left);
+  for (const conversation of db.all<ConversationRow>(
+    "select * from conversations where session = ?",
+    session.n,
+  )) {
+    const source = toChatSource(conversation);
     if (getChatAudience(source) === undefined) continue;
-    const owner = getSessionOwner(source, left.person ?? undefined);
+    const owner = getSessionOwner(source, conversation.person ?? undefined);
     const fresh = insertSessionRow(
       db,
       { id: crypto.randomUUID(), kind: session.kind },
-      { profile: left.profile, owner, now, source },
+      { profile: conversation.profile, owner, now, source },
     );
-    const { active_at } = left;
-    pointConversation(db, left, fresh, "switch", active_at);
-    recordDecision(db, left.n, now, "new", {
+    const { active_at } = conversation;
+    pointConversation(db, conversation, fresh, "switch", active_at);
+    recordDecision(db, conversation.n, now, "new", {
       reason: "its session became private",
       from: session.id,
       to: fresh.id,
@@ -164,7 +167,7 @@ interface ForkPieceRow {
   to_seq: number;
 }
 
-/** A conversation that the asker speaks in. */
+/** A conversation in which the asker may write. */
 export function findConversationRow(db: Db, asker: Asker, n: number): ConversationRow | undefined {
   const row = db.get<ConversationRow>(sql.conversationByNumberSql, n);
   return row !== undefined && canSpeakIn(asker, row) ? row : undefined;
@@ -174,13 +177,13 @@ export function canSpeakIn(asker: Asker, row: ChatRow): boolean {
   if (isEveryone(asker)) return true;
   const chat = getChatAudience(toChatSource(row));
   if (row.person === null) return asker.chat === chat;
-  // Asked in a chat, the answer is read by all there: it must be that chat's conversation.
+  // Every member of a chat reads an answer there: it must be that chat's conversation.
   return row.person === asker.person && (asker.chat === undefined || asker.chat === chat);
 }
 
 export type ChatSource = Pick<Source, "platform" | "chatType" | "chatId" | "threadId">;
 
-/** Where a conversation takes place, or would, and whose it is. */
+/** The chat of an existing or new conversation, and its person. */
 export type ChatRow = Pick<ConversationRow, "platform" | "chat_type" | "chat_id" | "thread_id" | "person">;
 
 export function toChatSource(row: ChatRow): ChatSource {

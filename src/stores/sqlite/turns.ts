@@ -51,7 +51,7 @@ interface TurnRow {
   state: string;
   target: string;
   said: string | null;
-  /** 1 if nobody has said what it answers. */
+  /** 1 if all inputs are proactive, without a message of a person. */
   unasked: number;
 }
 
@@ -71,7 +71,7 @@ interface PendingRow extends TurnContextColumns {
   source: string;
 }
 
-/** What of its conversation a turn is told. */
+/** The columns of the conversation that a turn needs. */
 type TurnContextColumns = FreshColumns & Pick<ConversationRow, "settings">;
 
 function readTurnContext(db: Db, conversation: TurnContextColumns): Pick<Turn, "settings" | "fresh"> {
@@ -79,13 +79,13 @@ function readTurnContext(db: Db, conversation: TurnContextColumns): Pick<Turn, "
   return { settings: parseConversationSettings(conversation), ...(fresh !== undefined && { fresh }) };
 }
 
-/** What is put into a conversation that is known: a message, and who sees to it. */
+/** A message for a known conversation, and the runner that may claim it. */
 export type InboundInput = Pick<Accept, "profile" | "source" | "messageId" | "message" | "claim" | "now">;
 
 export function accept(db: Db, input: Accept): Accepted {
   const { now } = input;
-  const seen = findDuplicate(db, input);
-  if (seen !== undefined) return { duplicate: true, inbox: seen };
+  const duplicate = findDuplicate(db, input);
+  if (duplicate !== undefined) return { duplicate: true, inbox: duplicate };
 
   const { conversation, session, usesOldScope } = route(db, input, false);
   const by =
@@ -116,35 +116,35 @@ export function accept(db: Db, input: Accept): Accepted {
   };
 }
 
-/** In one savepoint: a message that cannot be stored takes back those before it, so that none overtakes it. */
+/** In one savepoint: a message that fails rolls back those before it, so that none overtakes it. */
 export function acceptMany(db: Db, { messages }: { messages: readonly Accept[] }): Accepted[] {
   return messages.map((message) => accept(db, message));
 }
 
-/** Nobody holds the session, and nothing waits that this runner would take before what comes now. */
+/** No runner holds the session, and no pending input comes before the new one for this runner. */
 export function isSessionFree(db: Db, session: SessionRow, by: ClaimBy, now: number): boolean {
   return session.lease_holder === null && listClaimableRows(db, session, by, now).length === 0;
 }
 
-/** What waits in a session and is this runner's to take, in order. */
+/** The pending inputs of a session that this runner may claim, in order. */
 function listClaimableRows(db: Db, session: SessionRow, by: ClaimBy, now: number): PendingRow[] {
   const rows = db.all<PendingRow>(sql.pendingInSessionSql, session.n);
-  // What cannot be read holds up nobody; it stays, and doctor names it.
+  // An unreadable row must not block others; it stays, and doctor names it.
   const readable = rows.filter(
     ({ message, source }) => parseObject(message) !== undefined && parseObject(source) !== undefined,
   );
   return filterClaimable(db, readable, by, now);
 }
 
-/** One more than may wait is a row without words, so that it is not taken later either. */
+/** A message above the limit is stored as a row without text, so that a repeated one is not accepted later. */
 function refuseWhenFull(db: Db, input: Accept, { n: conversation }: ConversationRow): Accepted | undefined {
   if (input.maxPending === undefined) return undefined;
-  const waiting = db.get<{ n: number; newest: number | null }>(sql.countPendingSql, conversation);
-  if (waiting === undefined || waiting.n < input.maxPending) return undefined;
-  // Whatever is taken after this one will be newer than it: so the queue has been full since the newest that waits.
-  const isFirst = db.get(sql.refusedSinceSql, conversation, waiting.newest ?? 0) === undefined;
+  const pending = db.get<{ n: number; newest: number | null }>(sql.countPendingSql, conversation);
+  if (pending === undefined || pending.n < input.maxPending) return undefined;
+  // Rows accepted later have higher numbers: so the queue has been full since its newest pending row.
+  const isFirst = db.get(sql.refusedSinceSql, conversation, pending.newest ?? 0) === undefined;
   const inbox = insertInboxRow(db, input, { conversation, state: "refused" });
-  return { duplicate: false, inbox, tooMany: waiting.n, isFirst };
+  return { duplicate: false, inbox, tooMany: pending.n, isFirst };
 }
 
 export function queueInbound(
@@ -155,7 +155,7 @@ export function queueInbound(
 ): number {
   const { source, message } = input;
   db.run(sql.setOriginSql, ...toOriginColumns(source), session.n);
-  // Until it is claimed the bytes belong here, or a removal elsewhere would take them for unused.
+  // Until the message is claimed, its blobs belong to this session, or a removal elsewhere would delete them.
   recordBlobUses(db, session.n, message);
   return insertInboxRow(db, input, {
     conversation: conversation.n,
@@ -166,7 +166,7 @@ export function queueInbound(
   });
 }
 
-/** The turn begins in the commit that accepts its input. */
+/** Starts the turn in the commit that accepts its input. */
 export function claimImmediately(
   db: Db,
   input: InboundInput,
@@ -177,13 +177,13 @@ export function claimImmediately(
 ): { inbox: number; turn: Turn; session: SessionRow } {
   const { source, now } = input;
   const [target, name] = toOriginColumns(source);
-  const begun = insertTurnRow(db, session, conversation.n, by, target, [input.message], now);
+  const turn = insertTurnRow(db, session, conversation.n, by, target, [input.message], now);
   const grown = insertMessages(db, session, [input.message], undefined, now);
   const inbox = insertInboxRow(db, input, {
     conversation: conversation.n,
     state: "running",
     runner: by.runner,
-    turn: begun.number,
+    turn: turn.number,
     seq: session.next_seq,
   });
   db.run(
@@ -199,7 +199,7 @@ export function claimImmediately(
   );
   return {
     inbox,
-    // As the row is now, without reading it again: this is the step that every message waits for.
+    // Built from the input instead of a second read: every message waits for this step.
     session: {
       ...session,
       next_seq: session.next_seq + 1,
@@ -212,7 +212,7 @@ export function claimImmediately(
       end_reason: null,
     },
     turn: {
-      ...begun,
+      ...turn,
       target: source,
       inputs: grown.seqs,
       settings: parseConversationSettings(conversation),
@@ -226,21 +226,21 @@ export function claim(db: Db, input: Claim): Turn | undefined {
   if (session === undefined) return undefined;
   if (session.lease_holder !== null && isRunnerAlive(db, session.lease_holder, input.now)) return undefined;
   const abandoned = db.get<TurnRow>(sql.runningTurnSql, session.n);
-  // Also for a runner that takes only its own: behind a turn that nobody ends, nothing of its own would ever run.
+  // Also for a runner that claims only its own inputs: behind an abandoned turn, none of them would ever run.
   if (abandoned !== undefined) return rerunTurn(db, session, abandoned, input, input.now);
   return startNextTurn(db, session, input, input.now);
 }
 
 /** A turn whose runner is gone runs again under a new fence; its inputs are in the session already. */
 function rerunTurn(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: number): Turn | undefined {
-  // Where to answer: as it was fixed, else where the session was last spoken to from.
+  // The target of the answer: as stored, or else the last source of the session.
   const target = parseObject<Source>(turn.target) ?? parseObject<Source>(session.origin);
   if (target === undefined) return undefined;
-  const said = parseObject<AnswerDraft>(turn.said);
+  const answerDraft = parseObject<AnswerDraft>(turn.said);
   const fence = session.fence + 1;
   db.run(sql.takeSessionLeaseSql, by.runner, session.n);
   db.run(sql.rerunTurnSql, by.runner, fence, by.deadline ?? null, now, turn.n);
-  // Its conversation may have moved on to a session that was removed, and be gone with it.
+  // Its conversation may be deleted with a later session.
   const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, turn.conversation);
   const draft = findDraft(db, turn.n);
   return {
@@ -252,31 +252,31 @@ function rerunTurn(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now:
     target,
     inputs: db.all<{ seq: number }>(sql.turnInputsSql, turn.n).map((row) => row.seq),
     ...(conversation === undefined ? { settings: {} } : readTurnContext(db, conversation)),
-    ...(said !== undefined && { answerDraft: said }),
+    ...(answerDraft !== undefined && { answerDraft }),
     ...(draft !== undefined && { draftDelivery: draft }),
   };
 }
 
-/** The oldest input that this runner may take, or all such of the same conversation, becomes a turn. */
+/** The oldest input that this runner may claim, or all of its conversation, becomes a turn. */
 function startNextTurn(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn | undefined {
-  const waiting = listClaimableRows(db, session, by, now);
-  const first = waiting[0];
+  const pending = listClaimableRows(db, session, by, now);
+  const first = pending[0];
   if (first === undefined) return undefined;
-  const taken =
-    by.take === "one" ? [first] : waiting.filter((row) => row.conversation === first.conversation);
-  const target = taken.at(-1)?.source ?? first.source;
+  const claimed =
+    by.take === "one" ? [first] : pending.filter((row) => row.conversation === first.conversation);
+  const target = claimed.at(-1)?.source ?? first.source;
   const source = JSON.parse(target) as Source;
-  const messages = taken.map(
+  const messages = claimed.map(
     (row): NewMessage => ({ at: row.at, ...(JSON.parse(row.message) as NewMessage) }),
   );
-  const begun = insertTurnRow(db, session, first.conversation, by, target, messages, now);
+  const turn = insertTurnRow(db, session, first.conversation, by, target, messages, now);
   const grown = insertMessages(db, session, messages, undefined, now);
-  taken.forEach((row, index) => {
-    db.run(sql.claimInboxSql, begun.number, grown.seqs[index], row.n);
+  claimed.forEach((row, index) => {
+    db.run(sql.claimInboxSql, turn.number, grown.seqs[index], row.n);
   });
   db.run(
     sql.growAndClaimSessionSql,
-    taken.length,
+    claimed.length,
     grown.lastAt,
     grown.humans,
     grown.toolCalls,
@@ -284,10 +284,10 @@ function startNextTurn(db: Db, session: SessionRow, by: ClaimBy, now: number): T
     ...toOriginColumns(source),
     session.n,
   );
-  return { ...begun, target: source, inputs: grown.seqs, ...readTurnContext(db, first) };
+  return { ...turn, target: source, inputs: grown.seqs, ...readTurnContext(db, first) };
 }
 
-/** The turn's row, under the fence that taking the lease in the same step will give. */
+/** Inserts the turn's row with the fence that the lease gets in the same step. */
 function insertTurnRow(
   db: Db,
   session: SessionRow,
@@ -298,7 +298,7 @@ function insertTurnRow(
   now: number,
 ): Omit<Turn, "target" | "inputs" | "settings"> {
   const fence = session.fence + 1;
-  const isUnasked = inputs.every(({ origin }) => origin?.proactive === true);
+  const isProactive = inputs.every(({ origin }) => origin?.proactive === true);
   const number = db.run(
     sql.insertTurnSql,
     session.n,
@@ -308,7 +308,7 @@ function insertTurnRow(
     target,
     by.deadline ?? null,
     now,
-    isUnasked ? 1 : 0,
+    isProactive ? 1 : 0,
   ).lastInsertRowid;
   return { number, session: session.id, conversation, fence, attempt: 1 };
 }
@@ -319,7 +319,7 @@ export function saveDraft(db: Db, { turn, fence, answerDraft }: SaveDraftInput):
     return { kept: true };
   return refuse(
     "stale_fence",
-    "This turn was finished or taken over by another runner; what was said was not kept.",
+    "This turn was finished or taken over by another runner; the draft was not saved.",
   );
 }
 
@@ -329,7 +329,7 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse(
       "stale_fence",
-      "This turn was finished or taken over by another runner; nothing of this was stored.",
+      "This turn was finished or taken over by another runner; nothing was stored.",
     );
   }
   const { session } = turn;
@@ -348,7 +348,7 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   db.run(sql.finishInboxSql, turn.n);
   db.run(sql.endTurnSql, input.outcome, now, turn.n);
   if (turn.unasked === 0) db.run(sql.touchConversationSql, now, turn.conversation);
-  // Asked by an attempt that fell, and not again since: nobody waits for the answer any more.
+  // Approvals of a crashed attempt that were not requested again: no turn waits for them.
   if (turn.attempt > 1) db.run(sql.expireTurnApprovalsSql, now, session, turn.n);
   if (input.notified !== undefined)
     markResetNotified(db, { conversation: turn.conversation, notified: input.notified });
@@ -357,7 +357,7 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   return { seqs: grown.seqs, deliveries, ...(next !== undefined && { next }) };
 }
 
-/** The draft, if there is one, becomes one of them or nothing. One that is not there any more was never shown. */
+/** The draft, if there is one, becomes one of the deliveries or is abandoned. A deleted draft was never shown. */
 function storeDeliveries(
   db: Db,
   turn: FinishedTurnRow,
@@ -389,7 +389,7 @@ export function markResetNotified(
 }
 
 export function cancelPending(db: Db, input: { conversation: number; now: number }): NewMessage[] {
-  const waiting = db.all<{ n: number; message: string }>(sql.pendingInConversationSql, input.conversation);
-  for (const row of waiting) db.run(sql.cancelInboxSql, row.n);
-  return waiting.flatMap((row) => parseObject<NewMessage>(row.message) ?? []);
+  const pending = db.all<{ n: number; message: string }>(sql.pendingInConversationSql, input.conversation);
+  for (const row of pending) db.run(sql.cancelInboxSql, row.n);
+  return pending.flatMap((row) => parseObject<NewMessage>(row.message) ?? []);
 }

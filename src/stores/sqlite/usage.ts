@@ -17,7 +17,7 @@ import { type CounterColumns, type SessionRow, toUsage } from "./rows.ts";
 import * as sql from "./sql.ts";
 import { buildVisibleCondition, findReadableSession } from "./visibility.ts";
 
-/** What of a usage row is counted. Its model and provider are '' where none was named. */
+/** The columns of a usage row. Its model and provider are '' if unknown. */
 export interface UsageRow extends CounterColumns {
   at: number;
   purpose: UsagePurpose;
@@ -31,13 +31,13 @@ export function addSessionUsage(
   session: SessionRow,
   { purpose, usage, now }: Pick<RecordUsage, "purpose" | "usage" | "now">,
 ): void {
-  // A title or a flush has another prompt than the conversation. A summary says that the next one is new.
+  // The prompt of a title or a flush is not that of the conversation. A summary reports the new prompt.
   const counted = purpose === "title" || purpose === "flush" ? omitPromptTokens(usage) : usage;
   setCounters(db, session.n, addUsage(toUsage(session), counted));
   if (isUsed(counted)) addUsageEntry(db, session.n, purpose, counted, now);
 }
 
-/** Counters that come from another store, with their parts if those are known, instead of all that was counted here. */
+/** Replaces the counters by those of another store, with their entries if they are known. */
 export function replaceUsage(
   db: Db,
   session: Pick<SessionRow, "n" | "last_at">,
@@ -57,7 +57,7 @@ export function listUsageEntries(db: Db, input: SessionRequest): UsageEntry[] | 
   return db.all<UsageRow>(sql.sessionUsageSql, session.n).map(toUsageEntry);
 }
 
-/** Everything that was used since then in sessions that the asker may see, also when nothing was said there since. */
+/** The usage since then in sessions that the asker may see, also in sessions without new messages. */
 export function listUsageSince(
   db: Db,
   input: { readonly asker: Asker; readonly since: number; readonly platform?: string },

@@ -9,7 +9,7 @@ interface PieceRow {
   to_seq: number | null;
 }
 
-/** What the session shows now. A session that was never reshaped has no rows: it shows all it said. */
+/** The current view of a session. A session whose view never changed has no rows: it shows all its messages. */
 export function readView(db: Db, session: Pick<SessionRow, "n" | "next_seq" | "version">): ViewState {
   if (session.version === 0) return { ...createView(session.n), nextSeq: session.next_seq };
   return {

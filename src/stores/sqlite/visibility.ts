@@ -10,7 +10,7 @@ export function findVisibleSession(db: Db, asker: Asker, id: string): SessionRow
   return row;
 }
 
-/** As much of a session as finding its messages takes; a history is asked for more often than anything else. */
+/** The columns that a history needs; a history is the most frequent read. */
 export type ReadableSessionRow = Pick<
   SessionRow,
   "n" | "id" | "owner" | "audience" | "removed_at" | "next_seq" | "version"
@@ -29,7 +29,7 @@ export function isVisible(
   return canSee(asker, audience === null ? { owner } : { owner, audience });
 }
 
-/** `maySee` as a condition on a sessions row called `s`, with its values. */
+/** `canSee` as a condition on a sessions row called `s`, with its values. */
 export function buildVisibleCondition(asker: Asker): {
   readonly where: string;
   readonly values: readonly string[];

@@ -18,19 +18,22 @@ interface EndedProcessRow {
   told_end: number;
 }
 
-/** Like `accept`, but nobody speaks: neither is the conversation in use by it, nor does the reset policy have a say. */
+/** Like `accept`, but without a message of a person: it is no activity of the conversation, and causes no reset. */
 export function wakeAgent(db: Db, { process: id, message, claim, now }: WakeRequest): WakeResult {
   const process = db.get<EndedProcessRow>(sql.processToReportSql, id);
   if (process === undefined || process.told_end === 1) return { state: "told" };
   if (process.state !== "ended")
-    throw new PostriderError("invalid_input", `The process ${id} has not ended, so its end cannot be told.`);
+    throw new PostriderError(
+      "invalid_input",
+      `The process ${id} has not ended, so its end cannot be reported.`,
+    );
   const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, process.conversation);
-  // One that has expired will point to a new session as soon as somebody speaks.
+  // An expired conversation gets a new session with the next message.
   if (conversation === undefined || conversation.session !== process.session || conversation.expired !== null)
     return { state: "elsewhere" };
 
   const session = getSessionRow(db, process.session);
-  const arrival: InboundInput = {
+  const inbound: InboundInput = {
     profile: conversation.profile,
     source: requireObject<Source>(process.target, { table: "processes", column: "target", row: id }),
     messageId: `process:${id}`,
@@ -39,11 +42,11 @@ export function wakeAgent(db: Db, { process: id, message, claim, now }: WakeRequ
     now,
   };
   db.run(sql.markProcessEndReportedSql, now, process.n);
-  if (findDuplicate(db, arrival) !== undefined) return { state: "told" };
+  if (findDuplicate(db, inbound) !== undefined) return { state: "told" };
   if (!isSessionFree(db, session, claim, now)) {
-    queueInbound(db, arrival, conversation, session);
+    queueInbound(db, inbound, conversation, session);
     return { state: "woken", session: session.id };
   }
-  const { turn } = claimImmediately(db, arrival, claim, conversation, session, readFresh(db, conversation));
+  const { turn } = claimImmediately(db, inbound, claim, conversation, session, readFresh(db, conversation));
   return { state: "woken", session: session.id, turn };
 }

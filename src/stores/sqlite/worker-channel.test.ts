@@ -10,7 +10,7 @@ import { throwIfRefused } from "../../core/refusal.ts";
 import type { Store } from "../../ports/store.ts";
 import { sqliteStore } from "./store.ts";
 
-/** The threads that stores have started, so that a test can make one fall. */
+/** The threads that stores have started, so that a test can crash one. */
 const threads = vi.hoisted((): Worker[] => []);
 
 vi.mock("node:worker_threads", async (original) => {
@@ -68,14 +68,14 @@ function thread(index: number): Worker {
   return found;
 }
 
-describe("a thread that falls", () => {
-  it("rejects every write that waits for it, and every later one, with a code", async () => {
+describe("a thread that crashes", () => {
+  it("rejects every pending write, and every later one, with a code", async () => {
     const store = await withSession();
     const calls = Array.from({ length: 5 }, (_, index) => store.messages.append(saying(String(index))));
     const settled = Promise.allSettled(calls);
     await thread(0).terminate();
     for (const outcome of await settled) {
-      // Those that were stored before the fall may have been answered.
+      // Writes that were stored before the crash may have been answered.
       if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "closed" });
     }
     await expect(store.messages.append(saying("later"))).rejects.toMatchObject({ code: "closed" });
@@ -83,7 +83,7 @@ describe("a thread that falls", () => {
     await store.close();
   });
 
-  it("leaves no promise open that was made in the moment of its fall", async () => {
+  it("leaves no promise of that moment pending", async () => {
     const store = await withSession();
     const falling = thread(0).terminate();
     const outcomes = await Promise.allSettled([
@@ -97,7 +97,7 @@ describe("a thread that falls", () => {
     ]);
   });
 
-  it("leaves everything that was answered in the file", async () => {
+  it("leaves every acknowledged write in the file", async () => {
     const store = await withSession();
     throwIfRefused(await store.messages.append(saying("kept")));
     await thread(0).terminate();
@@ -106,7 +106,7 @@ describe("a thread that falls", () => {
     expect((await again.messages.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
   });
 
-  it("rejects long reads, and leaves short ones and writes alone", async () => {
+  it("rejects long reads, and short reads and writes continue", async () => {
     const store = await withSession();
     await store.sessions.querySessions({ asker: ann });
     expect(threads).toHaveLength(2);
@@ -118,7 +118,7 @@ describe("a thread that falls", () => {
     expect((await store.messages.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
   });
 
-  it("by an error of its own rejects with that as the cause", async () => {
+  it("rejects with its own error as the cause", async () => {
     const store = await withSession();
     const call = store.messages.append(saying("a"));
     thread(0).emit("error", new Error("boom"));
@@ -129,7 +129,7 @@ describe("a thread that falls", () => {
     await thread(0).terminate();
   });
 
-  it("at its start rejects the opening with the reason", async () => {
+  it("rejects the opening with the reason if it fails at its start", async () => {
     await writeFile(
       join(folder, "postrider.db"),
       "not a database, but long enough to look like one".repeat(99),
@@ -138,8 +138,8 @@ describe("a thread that falls", () => {
   });
 });
 
-describe("an input that cannot be carried to another thread", () => {
-  it("rejects alone, and the other calls of the moment succeed", async () => {
+describe("an input that cannot be sent to another thread", () => {
+  it("is rejected alone, and the other calls of that tick succeed", async () => {
     const store = await withSession();
     const outcomes = await Promise.allSettled([
       store.messages.append(saying("one")),
@@ -177,7 +177,7 @@ describe("errors that cross between threads", () => {
 
 describe("listeners", () => {
   for (const mode of ["workers", "in-process"] as const) {
-    it(`hear of what another connection stored (${mode})`, async () => {
+    it(`are notified of commits of another connection (${mode})`, async () => {
       const writing = await withSession();
       const listening = await opened(mode);
       const own = new Promise<void>((resolve) => listening.onChange(resolve));
@@ -191,43 +191,43 @@ describe("listeners", () => {
   }
 });
 
-describe("a program", () => {
-  const run = async (program: string): Promise<string> => {
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+describe("a process", () => {
+  const run = async (script: string): Promise<string> => {
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
     return stdout;
   };
 
   for (const mode of ["workers", "in-process"] as const) {
-    it(`has its write although a listener of its own failed (${mode})`, async () => {
-      const program = `
+    it(`completes its write although one of its listeners failed (${mode})`, async () => {
+      const script = `
         import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
         const options = { file: ${JSON.stringify(join(folder, "postrider.db"))}, mode: "${mode}" };
         process.on("uncaughtException", (error) => console.log("failed:", error.message));
         const store = await sqliteStore(options);
         store.onChange(() => { throw new Error("listener"); });
-        store.onChange(() => console.log("told"));
+        store.onChange(() => console.log("notified"));
         const session = { id: "s1", kind: "chat", owner: "p_ann" };
         await store.sessions.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
         await store.close();
       `;
-      expect((await run(program)).split("\n").slice(0, 3)).toEqual(["failed: listener", "told", "stored"]);
+      expect((await run(script)).split("\n").slice(0, 3)).toEqual(["failed: listener", "notified", "stored"]);
     });
   }
 
-  it("ends by itself although it left its store open, with everything stored", async () => {
-    const program = `
+  it("exits by itself although its store is open, with all data stored", async () => {
+    const script = `
       import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
       const store = await sqliteStore({ file: ${JSON.stringify(join(folder, "postrider.db"))} });
       const session = { id: "s1", kind: "chat", owner: "p_ann" };
       void store.sessions.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
     `;
-    expect(await run(program)).toBe("stored\n");
+    expect(await run(script)).toBe("stored\n");
     const store = await opened("in-process");
     expect(await store.sessions.find({ asker: ann, text: "s1" })).toHaveLength(1);
   });
 
-  it("that closes its store while something is still asked of it sees it closed before it ends", async () => {
-    const program = `
+  it("sees its store closed before it exits, even with a pending call", async () => {
+    const script = `
       import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
       const store = await sqliteStore({ file: ${JSON.stringify(join(folder, "postrider.db"))} });
       await store.sessions.getStats({ asker: { everyone: true } });
@@ -235,6 +235,6 @@ describe("a program", () => {
       await store.close();
       console.log("closed");
     `;
-    expect(await run(program)).toBe("answered\nclosed\n");
+    expect(await run(script)).toBe("answered\nclosed\n");
   });
 });

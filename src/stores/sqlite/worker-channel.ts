@@ -3,7 +3,7 @@ import { PostriderError } from "../../core/errors.ts";
 import type { FromWorker, NumberedCall, PlainError, ToWorker, WorkerStart } from "./serve-worker.ts";
 import { createClosedError } from "./store-errors.ts";
 
-/** Calls to one worker. Those of one tick travel together; a worker's death rejects every one that waits. */
+/** Calls to one worker. Calls of one tick are sent together; if the worker dies, all pending calls are rejected. */
 export interface WorkerChannel {
   call(name: string, input: unknown): Promise<unknown>;
   listen(on: boolean): void;
@@ -15,17 +15,17 @@ interface PendingCall {
   reject(error: unknown): void;
 }
 
-/** Sources run in a clone, built files in the published package; the worker is of the same sort. */
+/** Sources run in a clone, built files in the published package; the worker file has the same extension. */
 const WORKER_FILE = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
 export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Promise<WorkerChannel> {
   const worker = new Worker(WORKER_FILE, {
     workerData: start,
     name: `postrider-${start.role}`,
-    // Not the program's own flags: one of them, --input-type, would refuse a file.
+    // Not the flags of this process: one of them, --input-type, would refuse a file.
     execArgv: [],
   });
-  const waiting = new Map<number, PendingCall>();
+  const pending = new Map<number, PendingCall>();
   let outgoing: NumberedCall[] = [];
   let numbers = 0;
   let listening = false;
@@ -40,17 +40,17 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
       if (closing !== undefined) return Promise.reject(createClosedError());
       return new Promise((resolve, reject) => {
         numbers += 1;
-        waiting.set(numbers, { resolve, reject });
+        pending.set(numbers, { resolve, reject });
         outgoing.push([numbers, name, input]);
         if (outgoing.length > 1) return;
-        rest();
+        updateRef();
         process.nextTick(post);
       });
     },
     listen(on) {
       listening = on;
       worker.postMessage({ listen: on } satisfies ToWorker);
-      rest();
+      updateRef();
     },
     close() {
       if (dead !== undefined) return Promise.resolve();
@@ -62,7 +62,7 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
     },
   };
 
-  /** After the tick's promises have run: whoever they woke has made its next call by now. */
+  /** Runs after the promises of the tick: their callers have made their next calls by then. */
   function post(): void {
     if (outgoing.length === 0) return;
     const calls = outgoing;
@@ -70,7 +70,7 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
     try {
       worker.postMessage({ calls } satisfies ToWorker);
     } catch {
-      // One input cannot be copied to another thread. Alone, each shows whether it was the one.
+      // One input cannot be cloned. Sent alone, each call shows whether it is the one.
       for (const call of calls) postAlone(call);
     }
   }
@@ -82,7 +82,7 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
       take(call[0])?.reject(
         new PostriderError(
           "invalid_input",
-          `The input of ${call[1]} holds something that is not plain data.`,
+          `The input of ${call[1]} contains a value that is not plain data.`,
           { cause },
         ),
       );
@@ -90,15 +90,15 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
   }
 
   function take(number: number): PendingCall | undefined {
-    const found = waiting.get(number);
-    waiting.delete(number);
-    rest();
+    const found = pending.get(number);
+    pending.delete(number);
+    updateRef();
     return found;
   }
 
-  /** An idle thread does not keep the process alive; a call under way, a listener or its own end does. */
-  function rest(): void {
-    if (waiting.size === 0 && !listening && closing === undefined) worker.unref();
+  /** An idle thread does not keep the process alive; a pending call, a listener or a close does. */
+  function updateRef(): void {
+    if (pending.size === 0 && !listening && closing === undefined) worker.unref();
     else worker.ref();
   }
 
@@ -111,7 +111,7 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
       }
     } else if ("changed" in message) onChanged();
     else if ("ready" in message) {
-      rest();
+      updateRef();
       opening.resolve(channel);
     } else if ("failed" in message) die(toPostriderError(message.failed));
   });
@@ -119,7 +119,7 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
     die(new PostriderError("internal", "The database thread stopped. Open the store again.", { cause })),
   );
   worker.on("exit", () => {
-    if (waiting.size > 0 || closing === undefined) {
+    if (pending.size > 0 || closing === undefined) {
       die(
         new PostriderError("closed", "The database thread ended before it answered. Open the store again."),
       );
@@ -130,7 +130,7 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
   function die(error: PostriderError): void {
     dead ??= error;
     opening.reject(dead);
-    for (const number of [...waiting.keys()]) take(number)?.reject(dead);
+    for (const number of [...pending.keys()]) take(number)?.reject(dead);
   }
 
   return opened;

@@ -13,57 +13,57 @@ import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import { openWorkerChannel } from "./worker-channel.ts";
 
-/** Up to here a history costs the main thread no more than receiving it from another would. */
+/** A history of this length costs the main thread no more than receiving it from another thread. */
 const MAX_LOCAL_HISTORY = 2000;
 const MAX_RUN_LENGTH = 1000;
-/** Where the messages lie is a short read; how many there are decides who reads them. */
+/** Finding the ranges is a short read; the number of messages decides which thread reads them. */
 const RUN_FINDERS: ReadonlyMap<string, (db: Db, input: never) => MessageRun[] | undefined> = new Map([
   ["readHistory", findHistoryRuns],
   ["listMessages", findMessageRuns],
 ]);
 
 /**
- * Three connections: one thread writes; this one makes short keyed reads itself; a third thread, started when
- * first needed, makes the long ones. A search over everything then delays neither the loop nor a write.
+ * Three connections: one thread writes; this thread makes short keyed reads itself; a third thread, started on demand,
+ * makes the long ones. So a search over everything delays neither the event loop nor a write.
  */
 export async function openWorkerTransport(options: SqliteOptions): Promise<Transport> {
   const { file } = options;
   const listeners = new Set<() => void>();
-  // Each by itself: a listener's failure is its own, not that of the write it is told of.
-  const changed = (): void => {
+  // Each in its own microtask: a failing listener must not fail the write.
+  const notifyListeners = (): void => {
     for (const listener of listeners) queueMicrotask(listener);
   };
   const [writer, reads] = await Promise.all([
-    openWorkerChannel({ role: "writer", options }, changed),
+    openWorkerChannel({ role: "writer", options }, notifyListeners),
     loadOperations("read"),
   ]);
-  const here = openReader(file);
+  const localReader = openReader(file);
   let reader: ReturnType<typeof openWorkerChannel> | undefined;
   let closing: Promise<void> | undefined;
 
-  /** A thread that cannot open the database is not kept: the next read tries again. */
+  /** A thread that fails to open the database is dropped: the next read tries again. */
   const openReaderThread = (): ReturnType<typeof openWorkerChannel> => {
-    const opening = openWorkerChannel({ role: "reader", options }, changed);
+    const opening = openWorkerChannel({ role: "reader", options }, notifyListeners);
     opening.catch(() => {
       if (reader === opening) reader = undefined;
     });
     return opening;
   };
-  const readThere = async (name: string, input: unknown): Promise<unknown> => {
+  const readInThread = async (name: string, input: unknown): Promise<unknown> => {
     reader ??= openReaderThread();
     return (await reader).call(name, input);
   };
-  const readHere = (name: string, input: unknown): unknown => {
-    const runs = RUN_FINDERS.get(name)?.(here, input as never);
-    if (runs === undefined) return reads.get(name)?.(here, input);
+  const readLocally = (name: string, input: unknown): unknown => {
+    const runs = RUN_FINDERS.get(name)?.(localReader, input as never);
+    if (runs === undefined) return reads.get(name)?.(localReader, input);
     if (runs.reduce((sum, run) => sum + getRunLength(run), 0) <= MAX_LOCAL_HISTORY)
-      return readMessageRuns(here, runs);
+      return readMessageRuns(localReader, runs);
     return readLong(runs);
   };
-  /** In pieces, so that this thread takes one up while the other reads the next, and never stops for long. */
+  /** In pieces, so that this thread converts one while the other reads the next, and never blocks for long. */
   const readLong = async (runs: readonly MessageRun[]): Promise<unknown> => {
     const pieces = splitRuns(runs, MAX_RUN_LENGTH).map(async (run) =>
-      toMessages(run, (await readThere("rows", run)) as unknown[][]),
+      toMessages(run, (await readInThread("rows", run)) as unknown[][]),
     );
     return (await Promise.all(pieces)).flat();
   };
@@ -71,15 +71,15 @@ export async function openWorkerTransport(options: SqliteOptions): Promise<Trans
     async write(name, input) {
       if (closing !== undefined) throw createClosedError();
       const value = await writer.call(name, input);
-      if (hasWritten(name, value)) changed();
+      if (hasWritten(name, value)) notifyListeners();
       return value;
     },
     async read(name, input) {
       if (closing !== undefined) throw createClosedError();
       try {
         return await (findOperation(name).kind === "readLong"
-          ? readThere(name, input)
-          : retryBusyAsync(() => readHere(name, input)));
+          ? readInThread(name, input)
+          : retryBusyAsync(() => readLocally(name, input)));
       } catch (error) {
         throw toStoreError(error, file);
       }
@@ -92,10 +92,10 @@ export async function openWorkerTransport(options: SqliteOptions): Promise<Trans
       };
     },
     close() {
-      // The writer goes last: the last connection to go, if it may write, leaves one whole file behind.
+      // The writer closes last: the last connection, if it may write, leaves one complete file.
       closing ??= (async () => {
         await reader?.then((channel) => channel.close());
-        here.close();
+        localReader.close();
         await writer.close();
       })();
       return closing;

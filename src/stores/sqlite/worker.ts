@@ -1,7 +1,7 @@
 import module from "node:module";
 import { parentPort } from "node:worker_threads";
 
-// Before anything else is loaded, or the cache serves nothing.
+// Before any other module is loaded, or the compile cache has no effect.
 module.enableCompileCache();
 const { serveWorker } = await import("./serve-worker.ts");
 if (parentPort !== null) await serveWorker(parentPort);

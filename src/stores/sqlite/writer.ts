@@ -9,23 +9,23 @@ import { retryBusy, toStoreError } from "./store-errors.ts";
 import { rescueDatabase } from "./upkeep/rescue.ts";
 
 /**
- * Words are indexed in quiet moments: a search finds what waits by reading it, which for this many messages takes a
- * few hundredths of a second. Only when more wait are they indexed between the calls, which costs a third of the speed.
+ * Words are indexed in idle times: a search reads pending messages directly, which takes a few hundredths of a second for
+ * this number. Only above it are they indexed between calls, which costs a third of the speed.
  */
 const MAX_UNINDEXED = 8192;
 const INDEX_CHUNK = 64;
 const IDLE_MS = 20;
-/** Others write for a fraction of this; whoever holds the database longer repairs it. */
+/** Other writers take a fraction of this; a process that holds the database longer repairs it. */
 const INDEX_TIMEOUT_MS = 20;
 const RETRY_MS = 500;
 
-/** The one writing connection: commits what it is given, and indexes when nobody waits. */
+/** The only writing connection: commits calls, and indexes when it is idle. */
 export interface Writer {
-  /** Never throws: a call's failure is its outcome. */
+  /** Never throws: a failed call has an error as its outcome. */
   run(calls: readonly WriteCall[]): CallOutcome[];
-  /** What can wait until everyone has their answer. To be called after they do. */
+  /** Schedules work that can wait until all calls are answered. Call it after that. */
   scheduleIndexing(): void;
-  /** Rises when another process has committed something. */
+  /** Increases when another process has committed. */
   readDataVersion(): number;
   close(): void;
 }
@@ -38,7 +38,7 @@ export function startWriter(options: WriterOptions, operations: LoadedOperations
   let lost: PostriderError | undefined;
   let unindexed = 0;
   let commits = 0;
-  // An earlier process may have left something.
+  // An earlier process may have left messages that are not indexed.
   let idle: NodeJS.Timeout | undefined = setTimeout(indexWhenIdle, IDLE_MS).unref();
 
   function indexWhenIdle(): void {
@@ -59,7 +59,7 @@ export function startWriter(options: WriterOptions, operations: LoadedOperations
         outcomes.push(...commitBatch(db, calls.slice(at, at + MAX_BATCH), operations));
       }
       if (calls.some((call) => REMOVING_WRITES.has(call.name))) truncateLog(db);
-      // After the commit and before the answer: nothing is acknowledged that went into a file without a name.
+      // After the commit and before the answer: no write to a deleted file is acknowledged.
       const missing = guard.findLost();
       if (missing !== undefined) {
         lost = rescueDatabase(db, missing, guard.database);
@@ -80,7 +80,7 @@ export function startWriter(options: WriterOptions, operations: LoadedOperations
       try {
         commits = Number(db.pragma("data_version"));
       } catch {
-        // Another process repairs the log of one that was killed. The next look tells.
+        // Another process repairs the log of a killed one. The next call shows changes.
       }
       return commits;
     },
@@ -92,8 +92,8 @@ export function startWriter(options: WriterOptions, operations: LoadedOperations
 }
 
 /**
- * One small commit of index work; `undefined` if it cannot be done now. It is not worth waiting for, as the words are
- * found without it too, and in a program with one thread everything else would wait along.
+ * One small commit of index work; `undefined` if it fails now. It never waits long: searches work without it, and in a
+ * process with one thread everything else would wait, too.
  */
 function indexChunk(db: Db): number | undefined {
   try {
@@ -107,11 +107,11 @@ function indexChunk(db: Db): number | undefined {
   }
 }
 
-/** Removed words are out of the database file, but the log still has the pages they stood on. */
+/** Deleted words are overwritten in the database file, but the log still contains their pages. */
 function truncateLog(db: Db): void {
   try {
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch {
-    // A reader is in the way; the next checkpoint overwrites them.
+    // A reader prevents it; the next checkpoint overwrites them.
   }
 }

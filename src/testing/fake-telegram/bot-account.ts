@@ -27,7 +27,7 @@ export interface FakeChat {
   lastSentAt: number;
 }
 
-/** One bot and everything that it can see. */
+/** One bot with its chats. */
 export interface BotAccount {
   readonly token: string;
   readonly id: number;
@@ -43,19 +43,19 @@ export interface BotAccount {
   nextUpdate: number;
   floodMs: number;
   hasWebhook: boolean;
-  /** Whether a request for updates is being held. */
+  /** Whether a long poll is in progress. */
   isPolled: boolean;
-  /** A number that no other thing here has. */
+  /** A unique number. */
   createId(): number;
   chat(id: number): FakeChat;
-  /** Tells everybody who waits that something has changed. */
+  /** Wakes all callers of `waitUntil`. */
   notifyChanged(): void;
-  /** Resolves when it is so. */
+  /** Resolves when the condition is true. */
   waitUntil(isSo: () => boolean): Promise<void>;
   push(body: BotApiObject): void;
 }
 
-/** More than any test asks about. */
+/** More than any test needs. */
 const MAX_CALLS = 20_000;
 
 export function createBotAccount(token: string, username: string): BotAccount {
@@ -112,7 +112,7 @@ export function createBotAccount(token: string, username: string): BotAccount {
   return made;
 }
 
-/** The Bot API's form of a chat. */
+/** A chat in the format of the Bot API. */
 export function toBotApiChat(chat: FakeChat): BotApiObject {
   const { id, type, title, user, isForum } = chat;
   return {
@@ -121,7 +121,7 @@ export function toBotApiChat(chat: FakeChat): BotApiObject {
     ...(title !== undefined && { title }),
     ...(user !== undefined && toBotApiUser(user)),
     ...(isForum && { is_forum: true }),
-    // A direct chat has its person's names, and is no bot.
+    // A direct chat has the names of its person, but not the field `is_bot`.
     is_bot: undefined,
   };
 }
@@ -130,7 +130,7 @@ export function toBotApiUser({ id, firstName, username }: FakeUser): BotApiObjec
   return { id, is_bot: false, first_name: firstName, ...(username !== undefined && { username }) };
 }
 
-/** The Bot API's form of a message; what it replies to goes one level deep, as there. */
+/** A message in the format of the Bot API, with one level of replies. */
 export function toBotApiMessage(
   to: BotAccount,
   chat: FakeChat,
@@ -179,7 +179,7 @@ function toBotApiFile({ id, kind, name, mimeType, size }: FakeFile): BotApiObjec
   return { [kind]: { ...base, ...(kind === "document" ? {} : { duration: 1 }), ...more } };
 }
 
-/** What Telegram finds by itself in what people type. */
+/** Entities that Telegram detects in typed text. */
 function findEntities(text: string): BotApiObject[] {
   const found: BotApiObject[] = [];
   for (const match of text.matchAll(/(?<![\w/])\/[a-zA-Z]\w{0,63}(?:@\w+)?/g)) {

@@ -5,12 +5,12 @@ import type { FakeControls } from "./types.ts";
 
 export interface ControlServer {
   readonly fake: FakeTelegram;
-  /** Where a test in another process reaches it. */
+  /** The URL for tests in another process. */
   readonly controlUrl: string;
   close(): Promise<void>;
 }
 
-/** A fake whose people are moved over HTTP, so that it lives longer than the programs that a test kills. */
+/** A fake with controls over HTTP. It can outlive the processes that a test kills. */
 export async function startControlledTelegram(
   options: FakeTelegramOptions & { readonly controlPort?: number } = {},
 ): Promise<ControlServer> {
@@ -36,7 +36,7 @@ export async function startControlledTelegram(
   };
 }
 
-/** The same people from another process. */
+/** Connects to the controls of a fake in another process. */
 export async function connectFakeTelegram(controlUrl: string): Promise<Omit<FakeTelegram, "close">> {
   async function tell(account: string | undefined, call: string, args: readonly unknown[]): Promise<unknown> {
     const response = await fetch(controlUrl, { method: "POST", body: toText({ account, call, args }) });
@@ -47,7 +47,7 @@ export async function connectFakeTelegram(controlUrl: string): Promise<Omit<Fake
   const controlsOf = (account?: string): FakeControls =>
     new Proxy({} as FakeControls, {
       get: (_, name) =>
-        // A promise looks for this one; there is none.
+        // `await` looks for `then`; the proxy has none.
         typeof name !== "string" || name === "then"
           ? undefined
           : (...args: unknown[]) => tell(account, name, args),

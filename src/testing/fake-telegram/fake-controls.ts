@@ -8,7 +8,7 @@ import {
 } from "./bot-account.ts";
 import type { ChatMessage, FakeControls, FakeFile, FileOptions, SayOptions } from "./types.ts";
 
-/** What people do in the chats of a bot, and what can be seen there. */
+/** The controls of one bot's chats: actions of people, and the messages in them. */
 export function createFakeControls(to: BotAccount, now: () => number): FakeControls {
   function open(
     chat: Omit<FakeChat, "topics" | "messages" | "nextMessage" | "isBotBlocked" | "lastSentAt">,

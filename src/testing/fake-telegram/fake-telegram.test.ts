@@ -36,7 +36,7 @@ const idsIn = (answer: Answer): number[] =>
   (answer.result as { update_id: number }[]).map(({ update_id: id }) => id);
 
 describe("updates", () => {
-  it("come again until a later offset confirms them", async () => {
+  it("are returned again until a later offset confirms them", async () => {
     const fake = await started();
     const dm = await fake.openDm(7);
     await fake.say(dm, 7, "one");
@@ -48,7 +48,7 @@ describe("updates", () => {
     expect(await fake.pending()).toBe(0);
   });
 
-  it("end a request that is being held", async () => {
+  it("end a long poll", async () => {
     const fake = await started();
     const dm = await fake.openDm(7);
     const held = call(fake, "getUpdates", { timeout: 50 });
@@ -57,7 +57,7 @@ describe("updates", () => {
     expect(idsIn(await held)).toHaveLength(1);
   });
 
-  it("go to who asks last; who asked before is told so", async () => {
+  it("go to the newest poll; an older one gets an error", async () => {
     const fake = await started();
     const first = call(fake, "getUpdates", { timeout: 50 });
     await fake.untilIdle();
@@ -67,7 +67,7 @@ describe("updates", () => {
     expect((await second).ok).toBe(true);
   });
 
-  it("are of one bot only, and nobody's without its token", async () => {
+  it("belong to one bot, and need its token", async () => {
     const accounts = [
       { token: "1:a", username: "one_bot" },
       { token: "2:b", username: "two_bot" },
@@ -87,7 +87,7 @@ describe("updates", () => {
     expect(await call({ url: fake.url, token: "3:c" }, "getMe")).toMatchObject({ error_code: 401 });
   });
 
-  it("come twice when that is wished for, by the same chance for the same seed", async () => {
+  it("come twice on request, with the same probability for the same seed", async () => {
     const counts = [];
     for (let time = 0; time < 2; time += 1) {
       const fake = await started();
@@ -102,7 +102,7 @@ describe("updates", () => {
   });
 });
 
-describe("what a bot sends", () => {
+describe("a message of a bot", () => {
   it.each([
     ["<b>bold", "Can't find end tag"],
     ["<i>a</b>", "Unmatched end tag"],
@@ -120,7 +120,7 @@ describe("what a bot sends", () => {
     expect(await fake.messages(chat_id)).toEqual([]);
   });
 
-  it("is measured as it is read", async () => {
+  it("is measured by its visible text", async () => {
     const fake = await started();
     const chat_id = await fake.openDm(7);
     const send = (text: string) => call(fake, "sendMessage", { chat_id, text, parse_mode: "HTML" });
@@ -128,7 +128,7 @@ describe("what a bot sends", () => {
     expect(await send("x".repeat(4097))).toMatchObject({ description: "Bad Request: message is too long" });
   });
 
-  it("is kept although the connection is cut, or not, as is wished for", async () => {
+  it("is kept or dropped when the connection is cut, as requested", async () => {
     const fake = await started();
     const chat_id = await fake.openDm(7);
     for (const kind of ["dropAfter", "cut"] as const) {
@@ -138,7 +138,7 @@ describe("what a bot sends", () => {
     expect((await fake.messages(chat_id)).map(({ text }) => text)).toEqual(["dropAfter"]);
   });
 
-  it("is slowed down where a chat is flooded", async () => {
+  it("is limited by the flood control of a chat", async () => {
     let now = 1_000_000;
     const fake = await started({ now: () => now });
     await fake.setFlood(3000);
@@ -152,8 +152,8 @@ describe("what a bot sends", () => {
   });
 });
 
-describe("what a bot has done", () => {
-  it("is known with when it was, and with what came of it", async () => {
+describe("a call of a bot", () => {
+  it("is recorded with its time and its outcome", async () => {
     const fake = await started({ now: () => 5000 });
     const chat_id = await fake.openDm(7);
     await fake.setFlood(1000);
@@ -170,7 +170,7 @@ describe("what a bot has done", () => {
     ]);
   });
 
-  it("goes wrong only where a message is sent, if that is wished for", async () => {
+  it("can fail only when a message is sent", async () => {
     const fake = await started();
     const chat_id = await fake.openDm(7);
     await fake.setFaults({ dropSends: 1 });
@@ -181,8 +181,8 @@ describe("what a bot has done", () => {
   });
 });
 
-describe("as a process of its own", () => {
-  it("is moved over HTTP, keeps bytes as they are, and says what went wrong", async () => {
+describe("the fake in a separate process", () => {
+  it("is controlled over HTTP, keeps bytes unchanged, and reports errors", async () => {
     const program = new URL("../../../test/support/fake-telegram-process.ts", import.meta.url);
     const child = spawn(process.execPath, [program.pathname, "5:t", "far_bot"], {
       stdio: ["pipe", "pipe", "inherit"],

@@ -1,10 +1,10 @@
 import type { Faults, NextFault } from "./types.ts";
 
-/** Decides what goes wrong. The same seed lets the same go wrong, if the same is asked in the same order. */
+/** Decides which calls fail. The same seed and the same order of calls give the same faults. */
 export interface FaultInjector {
   set(faults: Faults): void;
   next(method: string, fault: NextFault): void;
-  /** What happens to this call. */
+  /** The fault and the delay of this call. */
   takeFault(method: string): { readonly fault?: NextFault; readonly delayMs: number };
   isUpdateDuplicated(): boolean;
 }
@@ -39,7 +39,7 @@ export function createFaultInjector(): FaultInjector {
   };
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed. */
+/** Pseudo-random numbers from 0 to 1, the same for the same seed. */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {

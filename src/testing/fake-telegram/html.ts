@@ -1,4 +1,4 @@
-/** A text as read, or what Telegram says when it cannot be. */
+/** The visible text, or Telegram's error. */
 export type ParsedHtml = { readonly text: string } | { readonly error: string };
 
 const TAGS: ReadonlySet<string> = new Set(
@@ -6,7 +6,7 @@ const TAGS: ReadonlySet<string> = new Set(
 );
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"' };
 
-/** Reads HTML as strictly as the Bot API: only its tags, each closed in order. */
+/** Parses HTML as strictly as the Bot API: only supported tags, closed in order. */
 export function parseHtml(html: string): ParsedHtml {
   const open: string[] = [];
   let text = "";

@@ -9,7 +9,7 @@ import { parseHtml } from "./html.ts";
 import type { MultipartForm } from "./multipart.ts";
 import type { FakeFile, FileKind } from "./types.ts";
 
-/** What the Bot API says no to. */
+/** An error answer of the Bot API. */
 export class BotApiError extends Error {
   readonly code: number;
   readonly parameters: Readonly<Record<string, number>> | undefined;
@@ -137,7 +137,7 @@ function sendOne(to: BotAccount, request: BotApiRequest, kind: "photo" | "docume
   return toBotApiMessage(to, chat, storeMessage(to, chat, request, words, { files: [file] }));
 }
 
-/** The chat, if the bot may write there now. */
+/** Returns the chat, or throws if the bot cannot write there. */
 function requireWritableChat(to: BotAccount, { payload, now }: BotApiRequest, isFree = false): FakeChat {
   const chat = to.chats.get(Number(payload.chat_id));
   if (chat === undefined) throw new BotApiError(400, "Bad Request: chat not found");
@@ -171,7 +171,7 @@ interface MessageText {
   readonly html?: string;
 }
 
-/** The limit holds for what is read, after formatting. */
+/** The limit applies to the visible text, after formatting. */
 function readMessageText(payload: BotApiObject, field: "text" | "caption", limit: number): MessageText {
   const given = typeof payload[field] === "string" ? payload[field] : "";
   const isHtml = payload.parse_mode === "HTML";

@@ -3,7 +3,7 @@ export interface MultipartForm {
   readonly files: ReadonlyMap<string, { readonly name: string; readonly bytes: Uint8Array }>;
 }
 
-/** Divides a multipart body at its boundary. Bot libraries write part headers that strict parsers refuse. */
+/** Splits a multipart body at its boundary. Strict parsers reject the part headers of some bot libraries. */
 export function parseMultipart(body: Buffer, boundary: string): MultipartForm {
   const fields: Record<string, string> = {};
   const files = new Map<string, { name: string; bytes: Uint8Array }>();

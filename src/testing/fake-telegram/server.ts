@@ -8,24 +8,24 @@ import { type MultipartForm, parseMultipart } from "./multipart.ts";
 import type { FakeControls } from "./types.ts";
 
 export interface FakeTelegramOptions {
-  /** The bots that it knows. Default one, `42:fake-token`, called `fake_bot`. */
+  /** The known bots. Default: one with the token `42:fake-token` and the name `fake_bot`. */
   readonly accounts?: readonly { readonly token: string; readonly username: string }[];
   readonly port?: number;
   /** The clock of messages and flood limits. */
   readonly now?: () => number;
 }
 
-/** A Bot API server with people in it. What is called on it directly concerns the first bot. */
+/** A Bot API server with simulated people. Methods called on it directly apply to the first bot. */
 export interface FakeTelegram extends FakeControls {
-  /** What a bot takes for https://api.telegram.org */
+  /** The root URL, instead of https://api.telegram.org */
   readonly url: string;
   readonly token: string;
-  /** What people do with another bot. */
+  /** The controls of another bot. */
   as(token: string): FakeControls;
   close(): Promise<void>;
 }
 
-/** Nothing breaks but what is asked for: a connection that is closed just as it is used again would be such a thing. */
+/** Long, so that no idle connection is closed at the moment of its reuse: only injected faults may occur. */
 export const KEEP_ALIVE_MS = 600_000;
 
 export async function startFakeTelegram(options: FakeTelegramOptions = {}): Promise<FakeTelegram> {
@@ -133,7 +133,7 @@ function readBody(
     };
   }
   const { fields, files } = parseMultipart(body, boundary);
-  // In a form, whatever is not text is JSON.
+  // In a form, values other than text are JSON.
   const payload = Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, parseField(name, value)]),
   );
@@ -145,10 +145,10 @@ function parseField(name: string, value: string): unknown {
   return JSON.parse(value) as unknown;
 }
 
-/** Who asks last gets the updates; who was asking before is told so. */
+/** The newest poll gets the updates; an older one ends with a conflict error. */
 const activePolls = new WeakMap<BotAccount, () => void>();
 
-/** What is not confirmed, at once; or, when there is nothing, as soon as something comes. */
+/** Returns unconfirmed updates at once, or waits for the next one. */
 async function pollUpdates(
   to: BotAccount,
   payload: BotApiObject,
@@ -169,7 +169,7 @@ async function pollUpdates(
   });
   const terminate = activePolls.get(to);
   const offset = typeof payload.offset === "number" ? payload.offset : 0;
-  // An offset far beyond the last update is an old one, from before the numbers began anew.
+  // An offset far beyond the last update is from before the numbers restarted.
   const from = offset > to.nextUpdate + 10 ? 0 : offset;
   while ((to.updates[0]?.id ?? from) < from) to.updates.shift();
   let isLate = false;

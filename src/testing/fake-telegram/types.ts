@@ -1,4 +1,4 @@
-/** What a test may see and do at the fake. Everything can be sent as JSON, so that the fake may be another process. */
+/** The controls of the fake for tests. All values can be sent as JSON, so that the fake can run in another process. */
 
 export interface FakeUser {
   readonly id: number;
@@ -21,11 +21,11 @@ export interface ChatMessage {
   readonly id: number;
   /** The bot, a person by id, or nobody in a channel. */
   readonly by: "bot" | number | undefined;
-  /** What is read, after formatting. */
+  /** The visible text, after formatting. */
   readonly text: string;
-  /** As the bot has sent it, where it was formatted. */
+  /** The HTML that the bot sent, if any. */
   readonly html?: string;
-  /** What stood there before, oldest first. */
+  /** Earlier texts, oldest first. */
   readonly edits: readonly string[];
   readonly buttons: readonly (readonly {
     readonly label: string;
@@ -35,7 +35,7 @@ export interface ChatMessage {
   readonly files: readonly FakeFile[];
   readonly replyTo?: number;
   readonly topic?: number;
-  /** Of the bot's messages: which album they belong to. */
+  /** The album of a message of the bot. */
   readonly album?: string;
   readonly at: number;
 }
@@ -43,7 +43,7 @@ export interface ChatMessage {
 export interface SayOptions {
   readonly topic?: number;
   readonly replyTo?: number;
-  /** The part of the other message that is quoted. */
+  /** The quoted part of the other message. */
   readonly quote?: string;
 }
 
@@ -52,14 +52,14 @@ export interface FileOptions extends SayOptions {
   readonly kind?: FileKind;
   readonly name?: string;
   readonly mimeType?: string;
-  /** What Telegram says of its size, if not the truth. */
+  /** The size that Telegram reports, if it is not the real one. */
   readonly claimedSize?: number;
   /** Parts with the same group are one album. */
   readonly group?: string;
 }
 
 export interface AlbumOptions extends SayOptions {
-  /** Further parts of the same album may follow with the same name. */
+  /** Parts with the same group are one album. */
   readonly group?: string;
 }
 
@@ -69,38 +69,38 @@ export interface GroupOptions {
   readonly forum?: boolean;
 }
 
-/** One call of the bot that was heard, with what it said. */
+/** One received call of the bot, with its outcome. */
 export interface BotApiCall {
   readonly method: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly at: number;
-  /** It was done, and nobody learnt of it. */
+  /** It took effect, but the bot got no answer. */
   readonly isDropped?: true;
-  /** The error code with which it was answered. */
+  /** The error code of the answer. */
   readonly refused?: number;
 }
 
-/** How likely each mishap is, from 0 to 1. */
+/** The probability of each fault, from 0 to 1. */
 export interface Faults {
   readonly seed?: number;
-  /** What people do arrives twice, the second time as another update. */
+  /** An update is delivered twice, the second time with another id. */
   readonly duplicateUpdates?: number;
-  /** A call is done and then the connection is cut, so that nobody learns of it. */
+  /** A call takes effect, then the connection is cut before the answer. */
   readonly dropAfter?: number;
-  /** The same, but only where a message is sent or edited. */
+  /** The same, but only for calls that send or edit a message. */
   readonly dropSends?: number;
-  /** The connection is cut before anything is done. */
+  /** The connection is cut before the call takes effect. */
   readonly cut?: number;
-  /** A page of a broken gateway instead of an answer; nothing is done. */
+  /** A gateway's error page instead of an answer. The call has no effect. */
   readonly badGateway?: number;
-  /** Every call takes up to this long. */
+  /** The maximum delay of each call. */
   readonly delayMs?: number;
 }
 
-/** What happens to the next call of a method. */
+/** The fault of the next call of a method. */
 export type NextFault =
   | { readonly kind: "dropAfter" | "cut" | "badGateway" }
-  /** Nothing is said for as long as the connection lasts; with `after`, once it is done. */
+  /** Never answers. With `after`, the call takes effect. */
   | { readonly kind: "hang"; readonly after?: boolean }
   | {
       readonly kind: "error";
@@ -111,15 +111,15 @@ export type NextFault =
 
 export interface FakeControls {
   addUser(user: FakeUser): Promise<void>;
-  /** A direct chat with the bot; its id is the user's. */
+  /** Opens a direct chat with the bot. Its id is the user's. */
   openDm(user: number): Promise<number>;
   openGroup(options: GroupOptions): Promise<number>;
   openChannel(title: string): Promise<number>;
   openTopic(chat: number, name: string): Promise<number>;
   deleteTopic(chat: number, topic: number): Promise<void>;
-  /** A person says something, or, without one, a channel does. Resolves with the message's id. */
+  /** A person, or a channel if `user` is null, sends a message. Resolves with its id. */
   say(chat: number, user: number | null, text: string, options?: SayOptions): Promise<number>;
-  /** Many texts at once, in their order. */
+  /** Sends several texts in order. */
   sayAll(chat: number, user: number, texts: readonly string[]): Promise<void>;
   edit(chat: number, message: number, text: string): Promise<void>;
   sendPhoto(chat: number, user: number | null, bytes: Uint8Array, options?: FileOptions): Promise<number>;
@@ -130,41 +130,41 @@ export interface FakeControls {
     photos: readonly { readonly bytes: Uint8Array; readonly caption?: string }[],
     options?: AlbumOptions,
   ): Promise<readonly number[]>;
-  /** A message with any fields of the Bot API: a sticker, a place, a service message. */
+  /** Sends a message with any fields of the Bot API: a sticker, a venue, a service message. */
   sendRaw(chat: number, user: number | null, fields: Readonly<Record<string, unknown>>): Promise<number>;
-  /** What was last said in the chat arrives again, as another update. */
+  /** Delivers the last message of the chat again, as another update. */
   redeliver(chat: number): Promise<void>;
-  /** Any update. */
+  /** Delivers any update. */
   pushUpdate(fields: Readonly<Record<string, unknown>>): Promise<void>;
-  /** A person presses the button with this label. Resolves with the press's id. */
+  /** A person presses the button with this label. Resolves with the id of the press. */
   press(chat: number, message: number, user: number, label: string): Promise<string>;
-  /** The answers that presses got. */
+  /** The bot's answers to presses. */
   pressAnswers(): Promise<readonly { readonly press: string; readonly text?: string }[]>;
-  /** The bot may not write there any more: it was blocked or thrown out; or may again. */
+  /** Blocks or removes the bot in the chat, or unblocks it. */
   setBotBlocked(chat: number, isOut: boolean): Promise<void>;
-  /** The group becomes a supergroup. Resolves with its new id. */
+  /** Turns the group into a supergroup. Resolves with its new id. */
   upgrade(chat: number): Promise<number>;
   remove(chat: number, message: number): Promise<void>;
   messages(chat: number): Promise<readonly ChatMessage[]>;
   chats(): Promise<readonly number[]>;
   file(id: string): Promise<Uint8Array | undefined>;
   commands(): Promise<readonly { readonly command: string; readonly description: string }[]>;
-  /** Calls of the bot since the start, oldest first, of one method or of all but asking for updates. */
+  /** Calls of the bot, oldest first: of one method, or of all except `getUpdates`. */
   calls(method?: string): Promise<readonly BotApiCall[]>;
-  /** Updates that the bot has not confirmed. */
+  /** The number of updates that the bot has not confirmed. */
   pending(): Promise<number>;
-  /** Resolves when the bot has sent so many messages to the chat. */
+  /** Resolves when the bot has sent `count` messages to the chat. */
   untilAnswered(chat: number, count: number): Promise<void>;
-  /** Resolves with the first message of the bot in the chat in which these words stand, once there is one. */
+  /** Resolves with the bot's first message in the chat that contains this text. */
   untilShown(chat: number, words: string): Promise<ChatMessage>;
   /** Resolves when the bot has confirmed everything and waits for more. */
   untilIdle(): Promise<void>;
-  /** Resolves when the bot has called the method so often. */
+  /** Resolves when the bot has called the method `count` times. */
   untilCalled(method: string, count: number): Promise<void>;
   setFaults(faults: Faults): Promise<void>;
   failNext(method: string, fault: NextFault): Promise<void>;
-  /** A chat takes one message or edit in so many milliseconds; 0: any number. */
+  /** Limits a chat to one message or edit in `everyMs`; 0: no limit. */
   setFlood(everyMs: number): Promise<void>;
-  /** Another program receives by webhook, until the bot removes it. */
+  /** Sets a webhook, until the bot removes it. */
   setWebhook(isSet: boolean): Promise<void>;
 }

@@ -1,18 +1,18 @@
 import { MARK } from "./marks.ts";
 
-/** More words than this, or lists in lists deeper than this, nobody writes by hand. */
+/** The limits of a brace expansion: more words or deeper nesting count as unreadable. */
 const MOST = 64;
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 const RANGE = /^(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))$/;
 
-/** `a{b,c}d` is `abd acd`. Undefined where that is too much. The braces and commas without quotes are marks. */
+/** Expands `a{b,c}d` to `abd acd`. Undefined above the limits. Unquoted braces and commas are marks. */
 export function expandBraces(marked: string): readonly string[] | undefined {
   if (!marked.includes(MARK.open)) return [marked];
   const closers = matchBraces(marked);
   let budget = 16 * MOST * 64;
 
   function expand(from: number, to: number, depth: number): readonly string[] | undefined {
-    if (depth > DEEPEST) return undefined;
+    if (depth > MAX_DEPTH) return undefined;
     let all: readonly string[] = [""];
     let at = from;
     while (at < to) {

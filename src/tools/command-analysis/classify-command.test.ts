@@ -109,7 +109,7 @@ describe("a command", () => {
     expect(classifyCommand("rm -r build", CONTEXT)).toEqual({
       class: "dangerous",
       kind: "recursive-delete",
-      why: "deletes files and folders with everything in them",
+      why: "deletes files and folders with all their content",
     });
   });
 });

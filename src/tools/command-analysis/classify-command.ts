@@ -6,10 +6,7 @@ import { findCalls } from "./program-call.ts";
 import { readShell } from "./read-shell.ts";
 import { isCompoundCommand, type ShellScript, type ShellWord, type SimpleCommand } from "./shell-script.ts";
 
-/**
- * What is known of a command before it runs. `harmless` is on a list of what only reads and prints, within the folders
- * that are meant for the agent; `dangerous` says why; everything else is `unknown`.
- */
+/** Classifies a command before it runs. `harmless` commands only read and print in the agent's folders. */
 export type CommandClass =
   | { readonly class: "harmless" }
   | { readonly class: "unknown" }

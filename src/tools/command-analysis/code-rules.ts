@@ -9,7 +9,7 @@ const RUNS =
   /\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|subprocess|pty\s*\.\s*spawn|child_process|exec(?:Sync|File|FileSync)?|spawn(?:Sync)?|popen|shell_exec|passthru|proc_open|system|qx|syscall|Open3|posix_spawn\w*|create_subprocess_\w+|ctypes|cffi|pcntl_\w+|os\s*\.\s*execute|io\s*\.\s*popen|run_command|shell-command(?:-to-string)?|call-process|start-process|process\s*\.\s*binding|runpy|execute\s*\(|Runtime|ProcessBuilder|worker_threads|IO\s*\.\s*popen|Deno\s*\.\s*(?:Command|run)|Bun\s*\.\s*spawn)\b|%x[[{(]/;
 const CONNECTS =
   /\b(?:sockets?|IO::Socket|TCPSocket|UDPSocket|fsockopen|net\s*\.\s*(?:connect|createConnection|Socket)|smtplib|ftplib|paramiko|telnetlib|urlopen|requests\s*\.\s*(?:post|put)|http\.client|XMLHttpRequest|fetch\s*\()/i;
-/** Names that are looked up while it runs, so that no list finds them. */
+/** Names that are computed at run time, so that no list contains them. */
 const LOOKS_UP =
   /\b(?:__import__|getattr|__builtins__|__dict__|__class__|__subclasses__|globals\s*\(|Function\s*\(|vars\s*\(|locals\s*\(|importlib|import_module|constructor\s*[.[]|Reflect\s*\.|const_get|public_send|instance_variable_get|call_user_func\w*|create_function|loadstring|load\s*\(|method\s*\(\s*:)|\brequire\s*\(\s*(?!['"`][\w@/.:-]+['"`]\s*\))|\bimport\s*\(\s*(?!['"`][\w@/.:-]+['"`]\s*\))|\b(?:process|global|globalThis|module|window|fs|os)\s*\[|\.\s*send\s*\(|\$\w+\s*\(/;
 const FORKS = /\bfork\b/;
@@ -18,26 +18,26 @@ const HIDES =
 const EVALUATES = /\b(?:exec|eval|compile|Function|instance_eval|assert)\b/;
 
 const PIPED = /\bopen\b[^;\n]{0,200}?['"]\s*(?:\||-\|?|\+<\|)|\bopen\b[^;\n]{0,200}?\|\s*['"]/;
-/** `print | "sh"`, `"date" | getline`, `print |& cmd`; `||` is an or. */
+/** `print | "sh"`, `"date" | getline`, `print |& cmd`; not the operator `||`. */
 const AWK_RUNS = /(?<!\|)\|&?(?!\|)\s*(?:["(\w$]|getline)|@load|@include/;
 
-/** Whether it runs a text that is not written out. */
+/** Whether the code runs a computed text. */
 function isEvaluating(code: string): boolean {
   return /\b(?:eval|exec|compile|Function|instance_eval|class_eval|vm\s*\.\s*run\w+)\s*[( ]\s*(?!['"])[\w$@(]/.test(
     code,
   );
 }
 
-/** Programs in other languages that stand in the command itself. Those in files are not looked at. */
+/** Rules for inline code in other languages. Script files are not read. */
 export const CODE_RULES: readonly DangerRule[] = [
   {
     kind: "fork-bomb",
-    why: "starts copies of itself until nothing else can run",
+    why: "starts copies of itself without end (fork bomb)",
     matches: (call, feed) => hasMatchingCode(call, feed, (code) => FORKS.test(code)),
   },
   {
     kind: "hidden-command",
-    why: "runs something that is written so that it cannot be read",
+    why: "runs code that is obfuscated or computed",
     matches: (call, feed) =>
       hasMatchingCode(
         call,
@@ -55,20 +55,20 @@ export const CODE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "code-deletes",
-    why: "deletes or empties files by a program in another language",
+    why: "deletes or empties files with inline code",
     matches: (call, feed) => hasMatchingCode(call, feed, (code) => DELETES.test(code)),
   },
   {
     kind: "code-connects",
-    why: "speaks with other machines by a program in another language",
+    why: "connects to other machines with inline code",
     matches: (call, feed) => hasMatchingCode(call, feed, (code) => CONNECTS.test(code)),
   },
   {
     kind: "code-runs",
-    why: "runs other programs from a program in another language",
+    why: "runs other programs from inline code",
     matches: (call, feed) =>
       hasMatchingCode(call, feed, (code) => RUNS.test(code)) ||
-      // Between backticks, these run what stands there; a pipe in quotes is opened to a program.
+      // In these languages, backticks run a command, and a quoted pipe opens a program.
       (/^(?:perl|ruby|php|julia|irb|raku)/.test(call.program) &&
         hasMatchingCode(call, feed, (code) => code.includes("`"))) ||
       (/^(?:perl|ruby|raku)/.test(call.program) && hasMatchingCode(call, feed, (code) => PIPED.test(code))) ||
@@ -78,7 +78,7 @@ export const CODE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "system-file",
-    why: "changes files that belong to the system",
+    why: "changes system files",
     matches: (call, feed) =>
       hasMatchingCode(
         call,
@@ -95,7 +95,7 @@ function hasMatchingCode(call: ProgramCall, feed: ProgramInput, test: (code: str
   return code !== undefined && test(code);
 }
 
-/** The program that an interpreter is given as a word, or reads. */
+/** The code that an interpreter gets as an argument or as input. */
 export function findInlineCode(call: ProgramCall, { text }: ProgramInput): string | undefined {
   const { program, argTexts, operands } = call;
   if (!isInterpreter(program)) return undefined;
@@ -104,7 +104,7 @@ export function findInlineCode(call: ProgramCall, { text }: ProgramInput): strin
     return own.concat(isReadingCode(call) ? (text ?? "") : "").join("\n");
   }
   const found = findCodeIndex(call);
-  // All of it: what is attached to the option, and the words after it.
+  // The text attached to the option, and all words after it.
   if (found !== undefined) return argTexts.slice(found).join("\n");
   return isReadingCode(call) || operands.length === 0 ? text : undefined;
 }

@@ -1,20 +1,20 @@
-/** Where a command would run, and which folders are not for it. */
+/** The folders that matter for the analysis of a command. */
 export interface CommandContext {
-  /** The folder in which it runs. */
+  /** The working directory. */
   readonly cwd: string;
-  /** It may run in another folder than `cwd` by now. */
+  /** The current folder may differ from `cwd`. */
   readonly isCwdUnsure?: boolean;
-  /** Folders that belong to Postrider: configuration, database, logs. */
+  /** Folders of Postrider: configuration, database, logs. */
   readonly homes: readonly string[];
-  /** Folders that are meant for the agent. One that lies in a home is free, the rest of the home is not. */
+  /** Folders for the agent. They are allowed even inside a home. */
   readonly workspaces: readonly string[];
   /** The user's home folder, for `~`. */
   readonly userHome?: string;
-  /** Where a path leads when links are followed; undefined if nothing is there. */
+  /** The real path without links; undefined if it does not exist. */
   realPath(path: string): string | undefined;
 }
 
-/** For a command of which nothing is known but its text. */
+/** The context of a command of which only the text is known. */
 export const NO_CONTEXT: CommandContext = {
   cwd: "/",
   homes: [],

@@ -1,26 +1,26 @@
 import type { ProgramCall } from "./program-call.ts";
 
-/** Where what a program reads comes from. */
+/** The source of a program's input. */
 export interface ProgramInput {
-  /** Something is piped into it. */
+  /** The input comes from a pipe. */
   readonly isPiped: boolean;
-  /** Part of it comes from the network. */
+  /** A part of the input comes from the network. */
   readonly isFetched: boolean;
-  /** Part of it is made by a program on the way: what arrives cannot be read here. */
+  /** A program computes a part of the input, so that its text is unknown. */
   readonly isMade: boolean;
-  /** All of it, where that can be told. */
+  /** The complete input, if it is known. */
   readonly text?: string;
-  /** Files that it is given by `<`. */
+  /** Files that are redirected with `<`. */
   readonly files: readonly string[];
 }
 
-/** One entry of the list: how it is recognised, and what a person is told. */
+/** A danger rule: its test, and its text for the approval. */
 export interface DangerRule {
-  /** Short and stable: a person's answer is kept under it. */
+  /** Short and stable, because approvals are stored under it. */
   readonly kind: string;
-  /** Goes on after "it". */
+  /** Continues a sentence that starts with "it". */
   readonly why: string;
-  /** `cwds` are the folders in which it may run. */
+  /** `cwds` are the possible working directories. */
   matches(call: ProgramCall, feed: ProgramInput, cwds: readonly string[]): boolean;
 }
 
@@ -29,7 +29,7 @@ export function matchPrograms(...names: readonly string[]): (call: ProgramCall) 
   return ({ program }) => all.has(program);
 }
 
-/** Long options may be shortened, as GNU programs and git allow it: `--rec` is `--recursive`. */
+/** GNU programs and git accept abbreviated long options: `--rec` is `--recursive`. */
 export function hasFlag({ flags }: ProgramCall, ...wanted: readonly string[]): boolean {
   return wanted.some(
     (flag) =>
@@ -37,7 +37,7 @@ export function hasFlag({ flags }: ProgramCall, ...wanted: readonly string[]): b
   );
 }
 
-/** Whether an argument is this long option, in full or shortened, with a value or without. */
+/** Whether an argument is this long option, complete or abbreviated, with or without a value. */
 export function isLongOption(arg: string, ...wanted: readonly string[]): boolean {
   const [name = ""] = arg.split("=", 1);
   return wanted.some((flag) => name === flag || isAbbreviation(name, flag));

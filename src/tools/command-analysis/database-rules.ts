@@ -21,7 +21,7 @@ const isMongo = matchPrograms("mongo", "mongosh");
 export const DATABASE_RULES: readonly DangerRule[] = [
   {
     kind: "database",
-    why: "removes a database, a table or all rows of one",
+    why: "deletes a database, a table or all its rows",
     matches: (call, feed) =>
       (isSqlClient(call) && isDestructiveSql(collectStatements(call, feed))) ||
       (isMongo(call) &&
@@ -34,7 +34,7 @@ export const DATABASE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "runs-program",
-    why: "makes a program run another one by an option or a setting",
+    why: "makes a program run another program through an option or a setting",
     matches: (call, feed) =>
       isSqlClient(call) &&
       /\\!|(?:^|[;\n])\s*\.?(?:system|shell|sh)\s|\.(?:open\s+\|)|\b(?:to|from)\s+program\b|\\copy\b[^;]*\bprogram\b|\bload_extension\b|\\o\s*\||\\g\s*\|/i.test(
@@ -47,7 +47,7 @@ function collectStatements({ argTexts }: ProgramCall, { text = "" }: ProgramInpu
   return [...argTexts, text].join(" ; ");
 }
 
-/** Whether a statement takes away more than the rows that it names. */
+/** Whether a statement deletes more than selected rows. */
 function isDestructiveSql(sql: string): boolean {
   return stripComments(sql)
     .split(";")

@@ -21,7 +21,7 @@ export function isShell({ program }: Pick<ProgramCall, "program">): boolean {
   return SHELLS.has(program);
 }
 
-/** The shell scripts that a call is given as words, or reads. Unknown parts of them are marked. */
+/** The shell scripts that a call gets as arguments or as input. Unknown parts are marked. */
 export function findScripts(call: ProgramCall, feed: ProgramInput): readonly string[] {
   const { program, operands } = call;
   const given = call.args.map(({ text, markedText }) => markedText ?? text);
@@ -82,7 +82,7 @@ function listSpacedTexts(given: readonly string[]): readonly string[] {
   return given.filter((arg) => /\s/.test(arg));
 }
 
-/** `env -S 'rm -rf x'`, also among other letters, and with more words behind. */
+/** `env -S 'rm -rf x'`, also in combined options and with more words. */
 function findSplitString(arg: string, given: readonly string[], index: number): readonly string[] {
   const attached = /^(?:--split-string=|-[a-zA-Z]*?S)([\s\S]*)$/.exec(arg)?.[1];
   if (attached === undefined && !/^--s[a-z-]*$/.test(arg)) return [];
@@ -101,7 +101,7 @@ function findPackageScripts(given: readonly string[]): readonly string[] {
   ];
 }
 
-/** What a makefile that is read from the input has as recipes, and what is set as the shell. */
+/** The recipes of a makefile on stdin, and the shell that it sets. */
 function findRecipes(given: readonly string[], read: string): readonly string[] {
   const recipes = read.split("\n").map((line) => line.replace(/^[^\t:=]*:[^=;]*;?|^\s*[@+-]*/, ""));
   const texts = given.flatMap((arg) => /^(?:--eval=?|-E)([\s\S]*)$/.exec(arg)?.[1] ?? []);
@@ -128,7 +128,7 @@ function findScriptAfterCall(given: readonly string[]): readonly string[] {
   });
 }
 
-/** Words of an unknown program that look like commands. */
+/** Arguments of an unknown program that look like commands. */
 function findRiskyTexts(given: readonly string[]): readonly string[] {
   return given.flatMap((arg) => {
     const text = arg.replace(/^--?[\w-]+=/, "");
@@ -143,7 +143,7 @@ function isReadingScript(call: ProgramCall): boolean {
   return operand === undefined || flags.has("s") || isStdinPath(operand);
 }
 
-/** Whether what it runs comes from what it reads. */
+/** Whether the program runs its input. */
 export function isRunningInput(call: ProgramCall): boolean {
   const { program, operands, argTexts } = call;
   if (isShell(call)) return isReadingScript(call);
@@ -160,7 +160,7 @@ export function isRunningInput(call: ProgramCall): boolean {
   return isReadingCode(call);
 }
 
-/** The scripts whose output it runs: `bash <(…)`, `sh -c "$(…)"`, `eval "$(…)"`. */
+/** The scripts whose output is run: `bash <(…)`, `sh -c "$(…)"`, `eval "$(…)"`. */
 export function findRunOutputs(call: ProgramCall): readonly ShellScript[] {
   const { program, args, argTexts } = call;
   if (program === "eval") return args.flatMap(({ substitutions }) => substitutions);
@@ -173,7 +173,7 @@ export function findRunOutputs(call: ProgramCall): readonly ShellScript[] {
   return args.slice(0, last + 1).flatMap(({ substitutions }) => substitutions);
 }
 
-/** The words that are run as a script or as code, in which nothing may be unknown. */
+/** The arguments that are run as a script or code, and so must be known. */
 export function findScriptWords(call: ProgramCall): readonly ShellWord[] {
   const { program, args, argTexts } = call;
   if (program === "eval") return args;

@@ -18,16 +18,16 @@ const isMode = matchPrograms("chmod", "gchmod");
 const isOwner = matchPrograms("chown", "chgrp", "gchown");
 const WILD = /[*?[]/;
 
-/** Files and folders that are gone afterwards. One file that is named, where the command runs, is not asked about. */
+/** Rules for deletions. A single named file in the working directory needs no approval. */
 export const FILE_RULES: readonly DangerRule[] = [
   {
     kind: "postrider-data",
-    why: "removes or changes Postrider's own data",
+    why: "deletes or changes Postrider's own data",
     matches: (call) => CHANGING_PROGRAMS.has(call.program) && call.operands.some(isPostriderPath),
   },
   {
     kind: "recursive-delete",
-    why: "deletes files and folders with everything in them",
+    why: "deletes files and folders with all their content",
     matches: (call) =>
       (isRm(call) && hasFlag(call, "r", "R", "--recursive")) ||
       call.program === "rimraf" ||
@@ -45,7 +45,7 @@ export const FILE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "delete",
-    why: "deletes many files, or files outside the folder it works in",
+    why: "deletes many files, or files outside its working folder",
     matches: (call) =>
       (isRm(call) &&
         (call.isBatch || call.operands.some((path) => WILD.test(path) || isOutsideFolder(path)))) ||
@@ -55,7 +55,7 @@ export const FILE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "wipe",
-    why: "empties files, or overwrites them so that nothing brings them back",
+    why: "empties or overwrites files irreversibly",
     matches: (call) =>
       isWiping(call) ||
       (/^(?:cp|gcp|install|dd|cat|tee|ln)$/.test(call.program) &&
@@ -64,7 +64,7 @@ export const FILE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "permissions",
-    why: "changes who may read, change or run files, more widely than is usual",
+    why: "changes file permissions more widely than usual",
     matches: (call) => {
       const isRecursive = hasFlag(call, "R", "--recursive");
       const isFar = call.operands.some((path, index) => index > 0 && isBroadPath(path));

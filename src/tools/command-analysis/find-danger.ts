@@ -32,20 +32,20 @@ import {
 import { findStartedIndexOf, STARTERS } from "./starters.ts";
 import { findWrittenFiles } from "./written-files.ts";
 
-/** Why a person is asked before a command runs. */
+/** The reason for an approval of a command. */
 export interface Danger {
-  /** Short and stable; `a+b` where it does both. What is allowed is allowed for exactly these. */
+  /** Short and stable; `a+b` for two kinds. An approval covers exactly these kinds. */
   readonly kind: string;
-  /** Goes on after "it": "deletes files and folders with everything in them". */
+  /** Continues a sentence that starts with "it": "deletes files and folders with all their content". */
   readonly why: string;
 }
 
 /**
- * What a shell command may destroy, give away or take over, as far as its text tells. It is a guard against accidents and
- * haste, not a sandbox: a script in a file is not read. The command is never run; the time grows with its length.
+ * Finds the dangers of a shell command in its text. It guards against accidents and is not a sandbox: it does not read
+ * script files. It never runs the command, and its time is linear.
  */
 export function findDanger(command: string, context: CommandContext = NO_CONTEXT): Danger | undefined {
-  if (command.length > LONGEST_READ) return TOO_LONG;
+  if (command.length > MAX_READ_LENGTH) return TOO_LONG;
   const found = new Map<string, string>();
   const judge = createPathJudge(context);
   const cwds: Cwds = { folders: [context.cwd], isUnsure: context.isCwdUnsure === true };
@@ -67,8 +67,8 @@ export function findDanger(command: string, context: CommandContext = NO_CONTEXT
   return { kind: [...found.keys()].sort().join("+"), why: [...found.values()].join(", and ") };
 }
 
-/** Nobody reads a longer one before they allow it, and analysing it would take the time of others. */
-const LONGEST_READ = 20_000;
+/** A person cannot review a longer command, and its analysis would take too long. */
+const MAX_READ_LENGTH = 20_000;
 const TOO_LONG: Danger = { kind: "too-long", why: "is too long to be checked" };
 
 const RULES: readonly DangerRule[] = [
@@ -84,17 +84,17 @@ const RULES: readonly DangerRule[] = [
 ];
 
 const WRITE_REASONS: Readonly<Record<SensitiveWrite, string>> = {
-  disk: "writes to a disk itself, or takes one away",
-  "postrider-data": "removes or changes Postrider's own data",
-  "ssh-access": "changes who may log in here, or with which keys",
-  startup: "changes what runs by itself when a shell, a session or the machine starts",
-  "system-file": "changes files that belong to the system",
-  overwrite: "replaces settings in the home folder, or secrets",
+  disk: "writes to a disk device or unmounts one",
+  "postrider-data": "deletes or changes Postrider's own data",
+  "ssh-access": "changes who can log in to this machine",
+  startup: "changes programs that start automatically",
+  "system-file": "changes system files",
+  overwrite: "overwrites settings in the home folder, or secrets",
 };
 
-/** Scripts in scripts: nobody writes more of them by hand. */
-const DEEPEST = 8;
-/** What a script costs besides its length. */
+/** The maximum nesting of scripts. */
+const MAX_DEPTH = 8;
+/** The fixed cost of a script, in characters. */
 const SCRIPT_COST = 256;
 
 interface Inspection {
@@ -103,13 +103,13 @@ interface Inspection {
   readonly variables: ShellVariables;
   readonly aliases: Map<string, string>;
   readonly judge: PathJudge;
-  /** Where the command is by now; `cd` changes it. */
+  /** The current folder; `cd` changes it. */
   readonly location: { cwds: Cwds };
-  /** Its output becomes words of a command. */
+  /** Its output becomes arguments of a command. */
   readonly isCaptured: boolean;
-  /** How much more of scripts in scripts is read, so that the time stays in proportion to the length. */
+  /** The remaining budget for nested scripts, which keeps the time linear. */
   readonly budget: { left: number };
-  /** Functions that the script defines, and those whose body this is. */
+  /** The functions of the script, and those that enclose this code. */
   readonly functions?: ReadonlySet<string>;
   readonly enclosingFunctions?: readonly string[];
 }
@@ -117,7 +117,7 @@ interface Inspection {
 function inspectText(text: string, looking: Inspection): void {
   const { found, depth, variables } = looking;
   looking.budget.left -= depth === 0 ? 0 : text.length + SCRIPT_COST;
-  const isTooDeep = depth > DEEPEST || looking.budget.left < 0;
+  const isTooDeep = depth > MAX_DEPTH || looking.budget.left < 0;
   const read = isTooDeep ? undefined : readShell(text, variables);
   if (read === undefined || read.isTooComplex) recordUnreadable(found);
   if (read !== undefined) inspectScript(read.script, { ...looking, functions: read.functions });
@@ -146,14 +146,14 @@ function inspectCompound(
   const inner =
     functionName === undefined
       ? looking
-      : { ...looking, enclosingFunctions: [...enclosingFunctions.slice(-DEEPEST), functionName] };
+      : { ...looking, enclosingFunctions: [...enclosingFunctions.slice(-MAX_DEPTH), functionName] };
   inspectScript(body, inner);
-  // What it reads is read by the programs in it.
+  // Programs inside a group read its input.
   if (feed.isPiped)
     for (const line of body)
       if (line.members[0] !== undefined && !isCompoundCommand(line.members[0]))
         inspectInput(line.members[0], feed, inner);
-  // A subshell keeps its folder for itself, a block does not.
+  // A subshell does not change the folder of its parent; a block does.
   const folders = [...new Set([...before.folders, ...location.cwds.folders])];
   location.cwds = { folders, isUnsure: before.isUnsure || location.cwds.isUnsure };
 }
@@ -173,7 +173,7 @@ function inspectCommand(
   const calls = findCalls(words);
   if (hasTooManyCalls(calls)) recordUnreadable(found);
   if (isForkBomb(calls, line, looking))
-    found.set("fork-bomb", "starts copies of itself until nothing else can run");
+    found.set("fork-bomb", "starts copies of itself without end (fork bomb)");
   const [program] = words;
   if (program !== undefined) inspectProgramWord(program, found);
   for (const { name, text } of assignments) if (isRunningVariable(name, text)) recordRunningVariable(found);
@@ -219,7 +219,7 @@ function inspectCall(call: ProgramCall, feed: ProgramInput, looking: Inspection)
 
 const SETTERS = /^(?:env|export|declare|typeset|local|readonly|sudo|doas|systemd-run|setenv|set)$/;
 
-/** A well-known name that stands for something else than itself. */
+/** Whether an alias hides a well-known name. */
 function isRedefined(name: string, value: string): boolean {
   const [first = ""] = value.trim().split(/\s/, 1);
   return (
@@ -228,7 +228,7 @@ function isRedefined(name: string, value: string): boolean {
   );
 }
 
-/** What an alias makes of the call. */
+/** The script that an alias produces. */
 function expandAlias(
   { program, argTexts }: ProgramCall,
   aliases: ReadonlyMap<string, string>,
@@ -239,7 +239,7 @@ function expandAlias(
     : [`${value} ${argTexts.map(quote).join(" ")}`];
 }
 
-/** The command that xargs makes of words that are known. */
+/** The command that xargs builds from known words. */
 function expandXargs({ program, argTexts }: ProgramCall, { text }: ProgramInput): readonly string[] {
   if ((program !== "xargs" && program !== "gxargs") || text === undefined) return [];
   const sign = findReplaceString(argTexts);
@@ -262,7 +262,7 @@ function quote(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Whether what it runs is put together while it runs. */
+/** Whether the program or script is computed at run time. */
 function isHidden(call: ProgramCall, feed: ProgramInput): boolean {
   const { program, argTexts, args, isBatch } = call;
   if (
@@ -272,7 +272,7 @@ function isHidden(call: ProgramCall, feed: ProgramInput): boolean {
   )
     return true;
   if (isBatch && (findScriptWords(call).some(({ text }) => text === "{}") || call.path === "{}")) return true;
-  // A script file that is the output of a program: `make -f <(…)`.
+  // The script file is the output of a program: `make -f <(…)`.
   if (/^(?:[gmn]?awk|g?make|g?sed)$/.test(program))
     if (
       args.some(
@@ -305,7 +305,7 @@ function inspectProgramWord(word: ShellWord, found: Map<string, string>): void {
     const { isFetched } = traceScriptOutput(output);
     recordUnseen({ isFetched, isMade: false }, found);
   }
-  // `/bin/r?` is whatever the folder has; `$x` is whatever it was made.
+  // `/bin/r?` and `$x` can be any program.
   if (word.hasUnknownName === true || /[*?]|\[.+\]/.test(word.text.slice(0, 256))) recordHidden(found);
 }
 
@@ -318,7 +318,7 @@ function inspectInput(step: SimpleCommand, feed: ProgramInput, looking: Inspecti
   }
 }
 
-/** Also those of a step that is nothing but redirections: of a group, a loop, `$(<file)`. */
+/** Includes redirections of groups and loops, and `$(<file)`. */
 function inspectFiles(
   { words, redirects }: SimpleCommand,
   calls: readonly ProgramCall[],
@@ -346,7 +346,7 @@ function inspectFiles(
     found.set("remote-shell", "opens a shell or a raw connection to another machine");
 }
 
-/** A relative path, from where the command is: `cd /etc && echo x > hosts`. */
+/** Resolves a relative path in the current folder: `cd /etc && echo x > hosts`. */
 function classifyRelativeWrite(
   path: string,
   isReplaced: boolean,
@@ -356,7 +356,7 @@ function classifyRelativeWrite(
   for (const folder of folders) {
     const what =
       folder === "/" && !path.includes("/") ? undefined : classifyWrite(`${folder}/${path}`, isReplaced);
-    // Postrider's own folder is judged with the workspaces known.
+    // Other rules check Postrider's own folder, because they know the workspaces.
     if (what !== undefined && what !== "postrider-data") return what;
   }
   return undefined;
@@ -371,32 +371,32 @@ function changeFolder({ program, operands, args }: ProgramCall, { judge, locatio
     : judge.changeDirectory(target ?? { text: "~", substitutions: [] }, location.cwds);
 }
 
-/** What is run though it cannot be seen here. */
+/** Reports code that runs but cannot be read here. */
 function recordUnseen(
   { isFetched, isMade }: Pick<ProgramInput, "isFetched" | "isMade">,
   found: Map<string, string>,
 ): void {
-  if (isFetched) found.set("remote-script", "runs what another machine sends, unseen");
+  if (isFetched) found.set("remote-script", "runs code from another machine without a review");
   if (isMade) recordHidden(found);
 }
 
 function recordHidden(found: Map<string, string>): void {
-  found.set("hidden-command", "runs something that is written so that it cannot be read");
+  found.set("hidden-command", "runs code that is obfuscated or computed");
 }
 
 function recordHomeAccess(found: Map<string, string>): void {
-  found.set("postrider-home", "reaches into Postrider's own folder");
+  found.set("postrider-home", "accesses Postrider's own folder");
 }
 
 function recordUnreadable(found: Map<string, string>): void {
-  found.set("unreadable", "is too intricate to be looked through");
+  found.set("unreadable", "is too complex to be checked");
 }
 
 function recordRunningVariable(found: Map<string, string>): void {
-  found.set("runs-program", "makes a program run another one by an option or a setting");
+  found.set("runs-program", "makes a program run another program through an option or a setting");
 }
 
-/** A function that starts itself more than once, or a script that does. */
+/** Whether a function or script starts itself more than once. */
 function isForkBomb(
   calls: readonly ProgramCall[],
   { members, isInBackground }: Pipeline,

@@ -1,16 +1,16 @@
 import { type DangerRule, isLongOption } from "./danger-rule.ts";
 import type { ProgramCall } from "./program-call.ts";
 
-/** What git loses for good, and the programs that its options and settings make it run. */
+/** Rules for irreversible git commands, and for programs that git runs through options and settings. */
 export const GIT_RULES: readonly DangerRule[] = [
   {
     kind: "version-control",
-    why: "throws away work that version control does not bring back",
+    why: "discards work that git cannot restore",
     matches: (call) => call.program === "git" && isLossOfWork(call),
   },
   {
     kind: "runs-program",
-    why: "makes a program run another one by an option or a setting",
+    why: "makes a program run another program through an option or a setting",
     matches: (call) => call.program === "git" && isRunningPrograms(call),
   },
 ];
@@ -80,7 +80,7 @@ function isAllFiles(path: string): boolean {
   return path === "." || path === "./" || path === "*" || path === ":/" || path === ":/*" || path === ":";
 }
 
-/** After the options of git itself. */
+/** The subcommand, after the options of git itself. */
 export function getGitWords({ argTexts }: ProgramCall): readonly string[] {
   let at = 0;
   while (at < argTexts.length && (argTexts[at] ?? "").startsWith("-"))
@@ -92,7 +92,7 @@ export function getGitWords({ argTexts }: ProgramCall): readonly string[] {
   return argTexts.slice(at);
 }
 
-/** Settings whose value is a program, or leads to one. */
+/** Settings whose value is a program or names one. */
 const RUNNING_SETTINGS =
   /^(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand|worktree)|alias\.|pager\.|(?:diff|merge)\.(?:external|tool|guitool)|(?:diff|merge|filter|difftool|mergetool|browser|man|guitool)\..*\.(?:command|cmd|textconv|driver|clean|smudge|process|path)|credential(?:\..*)?\.helper|gpg(?:\..*)?\.program|sequence\.editor|interactive\.difffilter|uploadpack\.|receive\.|remote\..*\.(?:uploadpack|receivepack|vcs|proxy)|protocol\..*allow|include|init\.templatedir|submodule\..*\.update|sendemail\.|trailer\..*|tar\..*\.command|web\.browser|instaweb\.|url\..*\.insteadof|ssh\.variant|http\.(?:sslverify|proxy))/i;
 const PLAIN_VALUE =
@@ -157,7 +157,7 @@ function isRunningSettingText(text: string): boolean {
   return isRunningSetting(key, value);
 }
 
-/** `git config [set] KEY VALUE`, in whichever scope. Reading one is not asked about. */
+/** `git config [set] KEY VALUE` in any scope. Reading a setting needs no approval. */
 function isSettingProgram(rest: readonly string[]): boolean {
   if (rest.some((arg) => isLongOption(arg, "--edit") || arg === "-e" || arg === "edit")) return true;
   const words = rest.filter(
@@ -168,13 +168,13 @@ function isSettingProgram(rest: readonly string[]): boolean {
   return words.length > 1 && isRunningSetting(words[0] ?? "", words[1] ?? "");
 }
 
-/** One word is a script; of several, each stays a word. */
+/** One word is a script; several words are quoted one by one. */
 function joinWords(words: readonly string[]): string {
   if (words.length === 1) return words[0] ?? "";
   return words.map((word) => (/\s/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : word)).join(" ");
 }
 
-/** The shell scripts among the words of git. */
+/** The shell scripts in the arguments of git. */
 export function findGitScripts(call: ProgramCall): readonly string[] {
   const aliases = call.argTexts.flatMap(
     (arg) => /^(?:(?:-c)?alias\.[\w.-]+=)?!([\s\S]+)$/.exec(arg)?.[1] ?? [],

@@ -1,19 +1,19 @@
 const WILD = /[*?[\uE003-\uE006]/;
-const LONGEST = 256;
+const MAX_LENGTH = 256;
 
 export function isGlob(text: string): boolean {
   return WILD.test(text);
 }
 
-/** Whether a pattern of one name may match it. As in a shell, a leading dot is matched by a dot only. */
+/** Whether a pattern may match a name. As in a shell, only a dot matches a leading dot. */
 export function canMatchName(pattern: string, name: string): boolean {
   if (!isGlob(pattern)) return pattern === name;
-  if (pattern.length > LONGEST || pattern.includes("(")) return true;
+  if (pattern.length > MAX_LENGTH || pattern.includes("(")) return true;
   if (name.startsWith(".") && /^[*?[]/.test(pattern)) return false;
   return matchFrom(pattern, name);
 }
 
-/** Two positions and one way back: the time is bounded by the product of both lengths. */
+/** Matches with one backtrack position: the time is at most the product of both lengths. */
 function matchFrom(pattern: string, name: string): boolean {
   let at = 0;
   let seen = 0;
@@ -43,7 +43,7 @@ function isAny(sign: string): boolean {
   return sign === "*" || /^[\uE003-\uE006]$/.test(sign);
 }
 
-/** How much of the pattern fits the one character; 0 if it does not. */
+/** The length of the pattern part that matches one character; 0 for no match. */
 function matchOne(pattern: string, at: number, character: string): number {
   const sign = pattern[at];
   if (sign === "?") return 1;
@@ -54,7 +54,7 @@ function matchOne(pattern: string, at: number, character: string): number {
   return sign === character ? 1 : 0;
 }
 
-/** Classes such as `[:alpha:]` are taken to match. */
+/** Classes such as `[:alpha:]` count as a match. */
 function isInSet(set: string, character: string): boolean {
   if (set.includes("[:") || set.includes("[.") || set.includes("[=")) return true;
   const isNegated = /^[!^]/.test(set);
@@ -69,14 +69,14 @@ function isInSet(set: string, character: string): boolean {
   return isIn !== isNegated;
 }
 
-/** Whether a pattern of a path, in names, may match this path or one below it. */
+/** Whether a path pattern may match this path or one below it. */
 export function canMatchInside(pattern: readonly string[], path: readonly string[]): boolean {
   const deep = pattern.indexOf("**");
   if (deep >= 0 && deep < path.length) return matchesUpTo(pattern, path, deep);
   return pattern.length >= path.length && matchesUpTo(pattern, path, path.length);
 }
 
-/** Whether it may match a folder around this path. */
+/** Whether a path pattern may match a parent of this path. */
 export function canMatchAbove(pattern: readonly string[], path: readonly string[]): boolean {
   return pattern.length < path.length && matchesUpTo(pattern, path, pattern.length);
 }

@@ -1,7 +1,7 @@
 import { getGitWords } from "./git-rules.ts";
 import type { ProgramCall } from "./program-call.ts";
 
-/** Whether a call of the program, with these options, reads and prints and does nothing else. */
+/** Whether a call with these options only reads and prints. */
 type Test = (call: ProgramCall) => boolean;
 
 const always: Test = () => true;
@@ -11,7 +11,7 @@ function without(denied: RegExp): Test {
   return ({ argTexts }) => !argTexts.some((arg) => denied.test(arg));
 }
 
-/** Programs none of whose options writes, runs or connects. */
+/** Programs without options that write, run programs or connect. */
 const READING =
   "ls cat head wc cut tr pwd echo stat du df which whereis diff cmp comm join paste nl fold rev tac od hexdump strings md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum basename dirname realpath readlink id whoami groups uname arch nproc uptime free true false test [ seq expr column expand unexpand base64 base32 printf grep egrep fgrep tail ps type lsblk lscpu".split(
     " ",
@@ -46,7 +46,7 @@ const GIT: Readonly<Record<string, Test | undefined>> = {
   stash: ({ argTexts }) => argTexts.length === 2 && argTexts[1] === "list",
   worktree: ({ argTexts }) => argTexts.length === 2 && argTexts[1] === "list",
 };
-/** Options of git that write, or run what a setting names. */
+/** Options of git that write, or that run a configured program. */
 const GIT_DENIED =
   /^-(?:O|o|c)|^--(?:output|ext-diff|textconv|no-index|open-files|exec|config|paginate|git-dir|work-tree|filters|show-signature)|^--(?:out|ext|text|no-i|open|conf|pag|show-s)[a-z-]*$/;
 
@@ -60,7 +60,7 @@ const TESTS: Readonly<Record<string, Test | undefined>> = {
   date: ({ argTexts }) =>
     argTexts.every((arg) => /^(?:\+|-[uRIj]|--(?:utc|iso-8601|rfc-3339|rfc-email)|-I\w+$)/.test(arg)),
   rg: without(/^--(?:pre|hostname-bin|search-zip)|^-[a-zA-Z]*z/),
-  // `env` and `$ENV` give away the environment, `input` and modules read more files.
+  // `env` and `$ENV` reveal the environment; `input` and modules read more files.
   jq: ({ argTexts }) =>
     !argTexts.some((arg) =>
       /\benv\b|\$ENV|\binputs?\b|\binclude\b|\bimport\b|^-[a-zA-Z]*[fL]|^--(?:from-file|rawfile|slurpfile)/.test(
@@ -83,10 +83,10 @@ const TESTS: Readonly<Record<string, Test | undefined>> = {
 const VERSIONED =
   /^(?:node|npm|npx|python3?|pip3?|git|cargo|rustc|go|gcc|clang|tsc|make|cmake|java|ruby|php|perl|docker|kubectl|postrider)$/;
 
-/** Whether the call is on the list of what only reads and prints. */
+/** Whether the call is known to only read and print. */
 export function isHarmlessCall(call: ProgramCall): boolean {
   const { program, path, argTexts } = call;
-  // Another folder may have another program of that name.
+  // Another folder may have another program with the same name.
   if (path !== program && path !== `/bin/${program}` && path !== `/usr/bin/${program}`) return false;
   if (VERSIONED.test(program) && argTexts.length === 1 && /^(?:--version|--help)$/.test(argTexts[0] ?? ""))
     return true;

@@ -1,11 +1,11 @@
 import type { ProgramCall } from "./program-call.ts";
 
 interface Interpreter {
-  /** The option after which its program stands as a word. */
+  /** The option before inline code. */
   readonly code: RegExp;
-  /** Options that take a value. */
+  /** Options with a value. */
   readonly values: string;
-  /** Options with which it runs something else than what it reads. */
+  /** Options with which the interpreter does not run its input. */
   readonly else?: RegExp;
 }
 
@@ -17,7 +17,7 @@ const NODE: Interpreter = {
 };
 const AWK: Interpreter = { code: /^/, values: "F v f" };
 
-/** Programs that run programs in a language of their own. Shells are elsewhere. */
+/** Interpreters of other languages. Shells are in executed-scripts.ts. */
 const INTERPRETERS: Readonly<Record<string, Interpreter | undefined>> = {
   python: PYTHON,
   pypy: PYTHON,
@@ -69,7 +69,7 @@ export function isInterpreter(program: string): boolean {
   return findInterpreter(program) !== undefined;
 }
 
-/** Where its program stands among the words, if it is given as one. */
+/** The index of inline code in the arguments, if there is any. */
 export function findCodeIndex({ program, argTexts }: ProgramCall): number | undefined {
   const interpreter = findInterpreter(program);
   if (interpreter === undefined || isAwk(program)) return undefined;
@@ -77,7 +77,7 @@ export function findCodeIndex({ program, argTexts }: ProgramCall): number | unde
   return found < 0 ? undefined : found;
 }
 
-/** Whether it reads its program from its input. */
+/** Whether the interpreter reads its code from stdin. */
 export function isReadingCode(call: ProgramCall): boolean {
   const { program, argTexts } = call;
   const interpreter = findInterpreter(program);
@@ -91,7 +91,7 @@ export function isReadingCode(call: ProgramCall): boolean {
   return operand === undefined || isStdinPath(operand);
 }
 
-/** The first word that is no option and no option's value. */
+/** The first argument that is neither an option nor its value. */
 export function findFirstOperand(given: readonly string[], values: string): string | undefined {
   const valued = new Set(values.split(" "));
   for (let at = 0; at < given.length; at += 1) {
@@ -103,7 +103,7 @@ export function findFirstOperand(given: readonly string[], values: string): stri
   return undefined;
 }
 
-/** Names of what a program reads as its input. */
+/** Paths that mean stdin. */
 export function isStdinPath(path: string): boolean {
   return path === "-" || /^\/(?:dev|proc\/(?:self|thread-self))\/(?:stdin|fd\/0)$/.test(path);
 }

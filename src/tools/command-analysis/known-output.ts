@@ -1,6 +1,6 @@
 import type { ShellScript, SimpleCommand } from "./shell-script.ts";
 
-/** Programs whose output is meant to be run by a shell, each with what it is asked for then. */
+/** Programs whose output is made for `eval`, with the argument that requests it. */
 const GENERATORS: Readonly<Record<string, RegExp | undefined>> = {
   kubectl: /^completion$/,
   helm: /^completion$/,
@@ -22,7 +22,7 @@ const GENERATORS: Readonly<Record<string, RegExp | undefined>> = {
   opam: /^env$/,
   dircolors: /^-b$/,
 };
-/** Programs that print one plain word or number about the machine. */
+/** Programs that print one plain word or number. */
 const TOKENS: ReadonlySet<string> = new Set(
   "date pwd id whoami uname hostname nproc arch tty logname basename dirname realpath getconf mktemp seq wc".split(
     " ",
@@ -36,7 +36,7 @@ export function isGenerator(script: ShellScript): boolean {
   return wanted?.test(first) ?? false;
 }
 
-/** Whether what it prints is a word that no command is made of. */
+/** Whether the output is a plain word that is safe in a command. */
 export function isToken(script: ShellScript): boolean {
   const words = getOnlyCommand(script)?.words ?? [];
   const isPlain = words.every(({ text, unknown }) => unknown !== "made" && /^[-+%\w./:~$]*$/.test(text));

@@ -3,11 +3,11 @@ import type { ProgramCall } from "./program-call.ts";
 import { classifyWrite, isBroadPath, isSecretPath } from "./sensitive-paths.ts";
 import type { ShellScript } from "./shell-script.ts";
 
-/** Disks, users, services, other programs: what reaches further than a folder. */
+/** Rules for disks, users, services and other processes. */
 export const MACHINE_RULES: readonly DangerRule[] = [
   {
     kind: "privilege",
-    why: "runs with another user's rights",
+    why: "runs with the rights of another user",
     matches: (call) =>
       /^(?:sudo|sudoedit|doas|su|pkexec|runas|gosu|su-exec|runuser|visudo|machinectl|chroot|nsenter|setpriv|sg|newgrp|kdesu|gksu|gksudo)$/.test(
         call.program,
@@ -20,7 +20,7 @@ export const MACHINE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "container",
-    why: "gives a container the whole machine",
+    why: "gives a container access to the whole machine",
     matches: (call) =>
       /^(?:docker|podman|nerdctl|lxc|ctr)$/.test(call.program) &&
       call.argTexts.some((arg, index) => {
@@ -38,7 +38,7 @@ export const MACHINE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "setuid",
-    why: "lets a program run with its owner's rights",
+    why: "lets a program run with the rights of its owner (setuid)",
     matches: (call) =>
       call.program === "setcap" ||
       (call.program === "install" &&
@@ -48,7 +48,7 @@ export const MACHINE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "disk",
-    why: "writes to a disk itself, or takes one away",
+    why: "writes to a disk device or unmounts one",
     matches: (call) =>
       /^(?:mkfs(?:\..+)?|mke2fs|mkswap|newfs.*|fdisk|sfdisk|gdisk|sgdisk|cfdisk|parted|wipefs|blkdiscard|hdparm|swapoff|diskpart|lvremove|vgremove|pvremove|cryptsetup|mdadm|zpool|umount|mount|losetup)$/.test(
         call.program,
@@ -74,7 +74,7 @@ export const MACHINE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "service",
-    why: "stops a service, or changes which ones run",
+    why: "stops a service, or changes which services run",
     matches: (call) =>
       (call.program === "systemctl" &&
         call.operands.some((verb) =>
@@ -91,19 +91,19 @@ export const MACHINE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "scheduled",
-    why: "makes, changes or removes what runs later by itself",
+    why: "changes scheduled tasks",
     matches: (call) =>
       (call.program === "crontab" && !(hasFlag(call, "l") && !hasFlag(call, "r", "e"))) ||
       /^(?:at|batch|schtasks|systemd-run|fcrontab|atrm)$/.test(call.program),
   },
   {
     kind: "kill",
-    why: "ends programs that others may need, or Postrider itself",
+    why: "ends processes that others may need, or Postrider itself",
     matches: isKilling,
   },
   {
     kind: "firewall",
-    why: "changes what may reach this machine",
+    why: "changes the firewall",
     matches: (call) =>
       (/^ip6?tables(?:-restore)?$/.test(call.program) && !hasFlag(call, "L", "S", "--list")) ||
       (call.program === "nft" && !call.operands.includes("list")) ||
@@ -115,7 +115,7 @@ export const MACHINE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "users",
-    why: "changes who may use this machine",
+    why: "changes user accounts or groups",
     matches: matchPrograms(
       ...[
         "useradd",
@@ -133,7 +133,7 @@ export const MACHINE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "kernel",
-    why: "changes how the system itself works",
+    why: "changes kernel settings or modules",
     matches: (call) =>
       /^(?:insmod|rmmod|modprobe|depmod|chattr|update-grub|grub-install|efibootmgr|nvram|csrutil|spctl)$/.test(
         call.program,
@@ -160,7 +160,7 @@ const PROTECTED_PROCESSES =
 function isKilling(call: ProgramCall): boolean {
   const { program, argTexts, operands } = call;
   if (program === "killall5") return true;
-  // As a number: -1 is everything, and 1 is what everything else hangs on.
+  // -1 is every process, and 1 is init.
   if (program === "kill") {
     const [first = ""] = argTexts;
     const isSignal = /^-(?:s$|n$|-signal|[a-z\d])/i.test(first);
@@ -178,7 +178,7 @@ function isKilling(call: ProgramCall): boolean {
   return operands.some((name) => isProtectedProcess(name) || /^[.*^$]*$/.test(name));
 }
 
-/** Also a part of its name: these programs take patterns. */
+/** Matches parts of a name too, because these programs accept patterns. */
 function isProtectedProcess(name: string): boolean {
   const plain = name.toLowerCase().replace(/[\^$\\[\]()]/g, "");
   return (

@@ -1,11 +1,11 @@
 import type { ShellScript, ShellWord } from "./shell-script.ts";
 
-/** Signs of the private use area that stand in a text while it is read. No command keeps its own ones. */
+/** Private-use characters that mark parts of a text during the analysis. They are removed from the command first. */
 export const MARK = {
   open: "\uE000",
   comma: "\uE001",
   close: "\uE002",
-  /** An unknown part that the command makes itself: in quotes, and without. */
+  /** An unknown part that the command computes: quoted, and unquoted. */
   made: "\uE003",
   madeSplit: "\uE004",
   /** An unknown part that comes from the environment. */
@@ -16,12 +16,12 @@ export const MARK = {
 const ANY = /[\uE000-\uE00F]/g;
 const UNKNOWN = /[\uE003-\uE006]/;
 
-/** A command has no marks of its own. */
+/** Removes marks from the command. */
 export function removeMarks(source: string): string {
   return source.replace(ANY, "?");
 }
 
-/** What was in quotes, or is a value without: unknown parts in it may become several words only without. */
+/** Marks unknown parts as quoted or unquoted: only unquoted ones may become several words. */
 export function markSplit(value: string): string {
   return value.replaceAll(MARK.made, MARK.madeSplit).replaceAll(MARK.inherited, MARK.inheritedSplit);
 }
@@ -30,7 +30,7 @@ export function markQuoted(value: string): string {
   return value.replaceAll(MARK.madeSplit, MARK.made).replaceAll(MARK.inheritedSplit, MARK.inherited);
 }
 
-/** The word that a marked text is. */
+/** Turns a marked text into a word. */
 export function toWord(marked: string, inside: readonly ShellScript[]): ShellWord {
   const text = toPlainText(marked);
   if (!UNKNOWN.test(marked)) return { text, substitutions: inside };

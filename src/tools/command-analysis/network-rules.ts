@@ -58,7 +58,7 @@ export function isFetcher({ program }: ProgramCall): boolean {
   return FETCHERS.has(program);
 }
 
-/** What leaves this machine, and who reaches into it. */
+/** Rules for network connections. */
 export const NETWORK_RULES: readonly DangerRule[] = [
   {
     kind: "remote-shell",
@@ -81,7 +81,7 @@ export const NETWORK_RULES: readonly DangerRule[] = [
   },
   {
     kind: "remote-script",
-    why: "runs what another machine sends, unseen",
+    why: "runs code from another machine without a review",
     matches: ({ program, argTexts }) =>
       /^(?:deno|npx|bunx|pnpx|bun|pip3?|pipx|uvx?|npm|pnpm|yarn|go|cargo|gem|rbenv)$/.test(program) &&
       argTexts.some((arg) => /^(?:https?|git\+\w+|git|ssh|jsr):\/\//.test(arg)) &&
@@ -91,12 +91,12 @@ export const NETWORK_RULES: readonly DangerRule[] = [
   },
   {
     kind: "sends-data",
-    why: "sends files or other data from here to another machine",
+    why: "sends files or other data to another machine",
     matches: (call, feed) => isSending(call, feed),
   },
 ];
 
-/** What only prints or compares the words it is given. */
+/** Programs that only print or compare their arguments. */
 const TEXT: ReadonlySet<string> = new Set([
   "echo",
   "printf",
@@ -173,7 +173,7 @@ function isFormFile(value: string): boolean {
   return /^[^=]*=[@<]/.test(value);
 }
 
-/** Whether part of what it says to the other side is read from here: a file, the environment. */
+/** Whether the request contains local data: a file or the environment. */
 function isSendingLocalData({ args }: ProgramCall): boolean {
   return args.some(
     ({ text, substitutions }) =>

@@ -2,11 +2,11 @@ import { type DangerRule, hasFlag, isLongOption } from "./danger-rule.ts";
 import type { ProgramCall } from "./program-call.ts";
 import { findSedEffects } from "./sed-effects.ts";
 
-/** Programs of everyday use that run others by an option. */
+/** Rules for common programs that run others through an option. */
 export const OPTION_RULES: readonly DangerRule[] = [
   {
     kind: "runs-program",
-    why: "makes a program run another one by an option or a setting",
+    why: "makes a program run another program through an option or a setting",
     matches: (call, { text = "" }) => {
       const test = Object.hasOwn(TESTS, call.program) ? TESTS[call.program] : undefined;
       return (

@@ -1,17 +1,17 @@
 import type { DangerRule } from "./danger-rule.ts";
 import type { ProgramCall } from "./program-call.ts";
 
-/** Commands of Postrider that reveal nobody's data: the others refuse to run below an agent's tool in any case. */
+/** Commands of Postrider that reveal no data. The others refuse to run below an agent's tool anyway. */
 const HARMLESS_COMMANDS: readonly (readonly string[])[] = [["gateway", "status"], ["help"]];
-/** The first words of its commands, to recognise them behind `npm start --`. */
+/** The first words of its commands, to recognize them after `npm start --`. */
 const COMMANDS =
   /^(?:connect|gateway|tail|acp|backup|restore|doctor|export-person|erase|sessions|processes|explain|key|pair|config|import|uninstall|reset)$/;
 
-/** Postrider is administered by people: whatever an agent runs of it asks, unless it only shows something harmless. */
+/** Only people administer Postrider: an agent's call needs an approval, unless it is harmless. */
 export const OWN_RULES: readonly DangerRule[] = [
   {
     kind: "postrider-command",
-    why: "runs a command of Postrider itself",
+    why: "runs a Postrider command",
     matches: (call) => {
       const words = findPostriderArguments(call);
       return words !== undefined && !isHarmlessCommand(words);
@@ -19,7 +19,7 @@ export const OWN_RULES: readonly DangerRule[] = [
   },
 ];
 
-/** The words that Postrider is given, if it is what is called. */
+/** The arguments of Postrider, if the call runs it. */
 function findPostriderArguments(call: ProgramCall): readonly string[] | undefined {
   const { program, argTexts, operands, path } = call;
   if (isPostriderProgram(path)) return argTexts;
@@ -44,7 +44,7 @@ function isPostriderProgram(path: string): boolean {
 }
 
 function isHarmlessCommand(words: readonly string[]): boolean {
-  // Without a word it is the chat, in which whoever types is the owner.
+  // Without a command it is the chat, which acts as the owner.
   if (words.length === 0) return false;
   if (words.every((word) => /^(?:--help|-h|--version|-V|-v)$/.test(word))) return true;
   const isKnown = words.every((word) => /^(?:\w[\w-]*|--json|--help|--limit(?:=\d+)?)$/.test(word));

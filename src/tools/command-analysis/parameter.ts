@@ -1,6 +1,6 @@
 import { MARK } from "./marks.ts";
 
-/** What `${name OPERATOR rest}` gives for a value that is known. Undefined where that cannot be told. */
+/** Expands `${name OPERATOR rest}` for a known value. Undefined if the result is unknown. */
 export function applyOperator(value: string, operator: string, rest: string): string | undefined {
   if (/[\uE003-\uE006]/.test(value)) return undefined;
   switch (operator) {
@@ -37,12 +37,12 @@ function replace(value: string, operator: string, rest: string): string | undefi
     return value.endsWith(rest) ? value.slice(0, value.length - rest.length) : value;
   if (!operator.startsWith("/")) return undefined;
   const [from = "", to = ""] = rest.split(/\/(.*)/s);
-  // Each find may put in all of `to`: the result must not grow with the square.
+  // Each match inserts `to`: the result must not grow quadratically.
   if (from === "" || /^[#%]/.test(from) || value.length * to.length > 100_000) return undefined;
   return operator === "//" ? value.replaceAll(from, to) : value.replace(from, () => to);
 }
 
-/** A value that cannot be told, with what is known of it. */
+/** An unknown value, with its known part. */
 export function markMade(text: string): string {
   return MARK.made + text;
 }

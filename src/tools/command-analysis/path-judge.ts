@@ -3,30 +3,30 @@ import type { CommandContext } from "./command-context.ts";
 import { canMatchAbove, canMatchInside, isGlob } from "./glob.ts";
 import type { ShellWord } from "./shell-script.ts";
 
-/** The folders in which a command may be by now. */
+/** The possible current folders of a command. */
 export interface Cwds {
   readonly folders: readonly string[];
-  /** It may also be elsewhere. */
+  /** The folder may also be another one. */
   readonly isUnsure: boolean;
 }
 
-/** Whether words of a command lead to Postrider's own folder. */
+/** Checks whether words of a command point to Postrider's own folder. */
 export interface PathJudge {
-  /** A word, an option's value in it or a path in the script that it is lies in the folder. */
+  /** The word, an option value in it, or a path in its script is inside the folder. */
   isInsideHome(word: ShellWord, cwds: Cwds): boolean;
-  /** The word names a folder that holds Postrider's. */
+  /** The word names a parent of Postrider's folder. */
   isAboveHome(word: ShellWord, cwds: Cwds, isHiddenSeen: boolean): boolean;
-  /** Every path that the word may be lies in the folder of the command or in a workspace. */
+  /** Every possible path of the word is in the working directory or in a workspace. */
   isInsideWorkspace(word: ShellWord, cwds: Cwds): boolean;
-  /** Where the command is after `cd` to it. */
+  /** The possible folders after a `cd`. */
   changeDirectory(word: ShellWord, cwds: Cwds): Cwds;
 }
 
-/** So many times the file system is asked for one command, and no more. */
-const MOST_LOOKUPS = 64;
-const MOST_CWDS = 8;
-const LONGEST_PATH = 1024;
-const MOST_TOKENS = 4096;
+/** The maximum number of file system lookups per command. */
+const MAX_LOOKUPS = 64;
+const MAX_CWDS = 8;
+const MAX_PATH_LENGTH = 1024;
+const MAX_TOKENS = 4096;
 const MARKS = /[\uE003-\uE006]/;
 
 export function createPathJudge(context: CommandContext): PathJudge {
@@ -36,7 +36,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
 
   function realOf(path: string): string | undefined {
     if (seen.has(path)) return seen.get(path);
-    if (seen.size >= MOST_LOOKUPS || path.length > LONGEST_PATH || path.includes("\0")) return undefined;
+    if (seen.size >= MAX_LOOKUPS || path.length > MAX_PATH_LENGTH || path.includes("\0")) return undefined;
     const real = context.realPath(path);
     seen.set(path, real);
     return real;
@@ -50,7 +50,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
     );
   }
 
-  /** The absolute forms of a path, as it is written and with links followed. */
+  /** The absolute forms of a path, with and without links. */
   function formsOf(path: string, { folders }: Cwds, isLookedUp: boolean): readonly string[] {
     return folders.flatMap((folder) => {
       const tilde = expandTilde(path, folder, userHome);
@@ -62,8 +62,8 @@ export function createPathJudge(context: CommandContext): PathJudge {
   }
 
   function leadsInside(given: string, cwds: Cwds, isLookedUp: boolean): boolean {
-    if (given === "" || given.length > LONGEST_PATH) return false;
-    // An unknown part may be anything, also nothing: its name says nothing.
+    if (given === "" || given.length > MAX_PATH_LENGTH) return false;
+    // An unknown part can be any text, so its name is ignored.
     const path = given.replace(/([\uE003-\uE006])\$\w+/g, "$1");
     const isFromUnknown = MARKS.test(path[0] ?? "");
     const parts = path.split("/");
@@ -87,7 +87,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
       const text = word.markedText ?? word.text;
       const whole = text.replace(/^file:\/\/(?:localhost)?(?=\/)/, "");
       if (listPossiblePaths(whole).some((path) => leadsInside(path, cwds, true))) return true;
-      const tokens = whole.split(/[\s'"`,;=()<>|&@:{}\\[\]]+/, MOST_TOKENS);
+      const tokens = whole.split(/[\s'"`,;=()<>|&@:{}\\[\]]+/, MAX_TOKENS);
       return tokens.length > 1 && tokens.some((token) => leadsInside(token, cwds, false));
     },
     isAboveHome(word, cwds, isHiddenSeen) {
@@ -104,7 +104,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
     isInsideWorkspace(word, cwds) {
       const allowed = [context.cwd, ...workspaces];
       return (
-        word.text.length <= LONGEST_PATH &&
+        word.text.length <= MAX_PATH_LENGTH &&
         listPossiblePaths(word.text).every((path) =>
           formsOf(path, cwds, true).every(
             (form) => !isInside(form) && allowed.some((folder) => isBelow(form, folder)),
@@ -122,14 +122,14 @@ export function createPathJudge(context: CommandContext): PathJudge {
       );
       const folders = [...new Set(exists ? forms : [...cwds.folders, ...forms])];
       return {
-        folders: folders.slice(0, MOST_CWDS),
-        isUnsure: cwds.isUnsure || folders.length > MOST_CWDS,
+        folders: folders.slice(0, MAX_CWDS),
+        isUnsure: cwds.isUnsure || folders.length > MAX_CWDS,
       };
     },
   };
 }
 
-/** The ways in which a word can hold a path: itself, `--option=path`, `-opath`, `@path`, `a:b`. */
+/** The possible paths in a word: itself, `--option=path`, `-opath`, `@path`, `a:b`. */
 function listPossiblePaths(text: string): readonly string[] {
   const parts = [text];
   const value = text.indexOf("=");

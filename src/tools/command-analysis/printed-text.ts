@@ -1,6 +1,6 @@
 import type { ShellScript, SimpleCommand } from "./shell-script.ts";
 
-/** What a script prints, where that can be told without running it: `echo`, `printf`, `which`. */
+/** The output of a script, if it is known without running it: `echo`, `printf`, `which`. */
 export function findPrintedText(script: ShellScript): string | undefined {
   const [line] = script;
   const [member] = line?.members ?? [];
@@ -10,7 +10,7 @@ export function findPrintedText(script: ShellScript): string | undefined {
 
 export function findPrintedByCommand({ words, redirects }: SimpleCommand): string | undefined {
   if (redirects.some(({ mode }) => mode === "write" || mode === "append")) return undefined;
-  // With the marks of unknown parts: whoever takes it as a script must see them.
+  // Keeps the marks of unknown parts, for readers that run the text as a script.
   const [program = "", ...given] = words.map(({ text, markedText }) => markedText ?? text);
   const name = program.slice(program.lastIndexOf("/") + 1);
   if (name === "printf")

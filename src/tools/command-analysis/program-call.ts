@@ -1,28 +1,28 @@
 import type { ShellWord } from "./shell-script.ts";
 import { findStartedIndex, isKnownNotToRun, isRisky, STARTERS } from "./starters.ts";
 
-/** A program and what it is given, after everything that only starts it has been taken off. */
+/** A program and its arguments, without starters such as `sudo`. */
 export interface ProgramCall {
-  /** Without its folder, in small letters. */
+  /** The name without its folder, in lower case. */
   readonly program: string;
-  /** As it is written, with its folder. */
+  /** The name as written, with its folder. */
   readonly path: string;
   readonly args: readonly ShellWord[];
-  /** What `args` say. */
+  /** The texts of `args`. */
   readonly argTexts: readonly string[];
   /** Single letters of `-abc`, and names of `--name=value` with their dashes. */
   readonly flags: ReadonlySet<string>;
-  /** What is no option. */
+  /** The arguments that are not options. */
   readonly operands: readonly string[];
-  /** It is run for a list of files that something else finds, as by xargs. */
+  /** The program runs for a list of files from elsewhere, as with xargs. */
   readonly isBatch: boolean;
 }
 
-/** Nobody needs more of them in one command. */
-const MOST_CALLS = 16;
-/** An unknown program that starts another names it among its first words. */
-const MOST_WORDS = 24;
-const MOST_GUESSES = 3;
+/** The maximum number of nested calls. */
+const MAX_CALLS = 16;
+/** The search range for a program name in the arguments of an unknown program. */
+const MAX_WORDS = 24;
+const MAX_GUESSES = 3;
 
 interface CallSpan {
   readonly from: number;
@@ -30,12 +30,12 @@ interface CallSpan {
   readonly isBatch: boolean;
 }
 
-/** The call and what it calls in turn, outermost first. Nothing more after as many as nobody needs. */
+/** The call and its nested calls, outermost first, up to a limit. */
 export function findCalls(words: readonly ShellWord[], isForMany = false): readonly ProgramCall[] {
   const calls: ProgramCall[] = [];
   const pending: CallSpan[] = [{ from: 0, to: words.length, isBatch: isForMany }];
   const seen = new Set<string>();
-  while (pending.length > 0 && calls.length <= MOST_CALLS) {
+  while (pending.length > 0 && calls.length <= MAX_CALLS) {
     const span = pending.shift();
     if (span === undefined || span.from >= span.to || seen.has(`${span.from}:${span.to}`)) continue;
     seen.add(`${span.from}:${span.to}`);
@@ -49,9 +49,9 @@ export function findCalls(words: readonly ShellWord[], isForMany = false): reado
   return calls;
 }
 
-/** Whether it was given up. */
+/** Whether the limit was exceeded. */
 export function hasTooManyCalls(calls: readonly ProgramCall[]): boolean {
-  return calls.length > MOST_CALLS;
+  return calls.length > MAX_CALLS;
 }
 
 function parseCall([first, ...args]: readonly ShellWord[], isForMany: boolean): ProgramCall | undefined {
@@ -70,7 +70,7 @@ function parseCall([first, ...args]: readonly ShellWord[], isForMany: boolean): 
   return { program, path: first.text, args, argTexts: given, flags, operands, isBatch: isForMany };
 }
 
-/** `/usr/bin/RM`, `rm.exe` and `r${nothing}m` are rm. */
+/** Normalizes `/usr/bin/RM`, `rm.exe` and `r${nothing}m` to rm. */
 export function toProgramName(text: string): string {
   if (/(?:^|\/)\$0$/.test(text)) return "$0";
   const plain = text.replace(/\$\w+/g, "");
@@ -84,7 +84,7 @@ function isLookup({ program, argTexts }: ProgramCall): boolean {
   return program === "command" && /^-p?[vV]/.test(argTexts[0] ?? "");
 }
 
-/** The words that are a command of their own, counted from the first argument. */
+/** The ranges of arguments that are commands themselves. */
 function findInnerCalls(call: ProgramCall): readonly CallSpan[] {
   const { program, argTexts, isBatch } = call;
   if (program === "find" || program === "fd" || program === "fdfind" || program === "bfs")
@@ -94,13 +94,13 @@ function findInnerCalls(call: ProgramCall): readonly CallSpan[] {
   if (starter !== undefined) {
     const from = findStartedIndex(argTexts, starter);
     const inner: CallSpan = { from, to, isBatch: isBatch || starter.isBatch === true };
-    // An option that is not known may take a value: then the command is the word after that.
+    // An unknown option may have a value; then the command is the next word.
     const before = argTexts[from - 1] ?? "";
     return /^-./.test(before) && before !== "--" ? [inner, { ...inner, from: from + 1 }] : [inner];
   }
   if (isKnownNotToRun(program)) return [];
   const guesses: CallSpan[] = [];
-  for (let from = 0; from + 1 < to && from < MOST_WORDS && guesses.length < MOST_GUESSES; from += 1)
+  for (let from = 0; from + 1 < to && from < MAX_WORDS && guesses.length < MAX_GUESSES; from += 1)
     if (isRisky(toProgramName(argTexts[from] ?? ""))) guesses.push({ from, to, isBatch });
   return guesses;
 }

@@ -13,13 +13,13 @@ import {
 
 export const NO_INPUT: ProgramInput = { isPiped: false, isFetched: false, isMade: false, files: [] };
 
-/** What a step reads: what is piped into it, unless it is given something else. */
+/** The input of a step: the pipe, unless a redirection replaces it. */
 export function traceInput({ redirects }: SimpleCommand, piped: ProgramInput): ProgramInput {
   const texts = redirects.filter(({ mode }) => mode === "text").map(({ word }) => word);
   const files = redirects.filter(({ mode }) => mode === "read").map(({ word }) => word);
   if (texts.length === 0 && files.length === 0) return piped;
   const outputs = [...texts, ...files].flatMap(({ substitutions }) => substitutions.map(traceScriptOutput));
-  // `< <(…)` is read like a pipe; a text whose words are known is known.
+  // `< <(…)` counts as a pipe; a here-document with known words is known.
   const through = files
     .flatMap(({ substitutions }) => substitutions.map(traceScriptOutput))
     .flatMap(({ text }) => text ?? []);
@@ -36,7 +36,7 @@ export function traceInput({ redirects }: SimpleCommand, piped: ProgramInput): P
   };
 }
 
-/** What a member of a pipeline hands on to the next one. */
+/** The output of a pipeline member for the next one. */
 export function traceMemberOutput(
   member: SimpleCommand | CompoundCommand,
   piped: ProgramInput,

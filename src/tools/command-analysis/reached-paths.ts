@@ -5,7 +5,7 @@ import { isCompoundCommand, type Pipeline, type ShellWord, type SimpleCommand } 
 interface ReachInput {
   readonly step: SimpleCommand;
   readonly calls: readonly ProgramCall[];
-  /** The pipeline in which it stands, and where: the members after it read its output. */
+  /** The pipeline and the index of the step in it: later members read its output. */
   readonly line: Pipeline;
   readonly at: number;
   readonly judge: PathJudge;
@@ -13,21 +13,21 @@ interface ReachInput {
   readonly isCaptured: boolean;
 }
 
-/** They take in every file of a folder that they are given. */
+/** Programs that read all files of a folder. */
 const DEEP: ReadonlySet<string> = new Set(
   "tar gtar bsdtar zip 7z 7za rsync scp mv ln rg ag ack ugrep rclone restic borg cpio mksquashfs docker podman mount sshfs".split(
     " ",
   ),
 );
-/** They show names of files; what reads the names may read the files. */
+/** Programs that list file names, which a later program may read. */
 const LISTING: ReadonlySet<string> = new Set("find gfind bfs fd fdfind ls tree du locate plocate".split(" "));
-/** They only pass text on. */
+/** Programs that only filter text. */
 const FILTERS: ReadonlySet<string> = new Set(
   "head tail wc sort uniq grep egrep cut less more column nl tr cat".split(" "),
 );
 const SERVERS = /^(?:http-server|serve|caddy|miniserve|darkhttpd)$/;
 
-/** Whether a step reads or changes something in Postrider's folder, as far as its words tell. */
+/** Whether a step accesses Postrider's folder, as far as its words show. */
 export function isReachingHome({
   step,
   calls,
@@ -51,7 +51,7 @@ export function isReachingHome({
   );
 }
 
-/** `tar -C /x`, `git -C /x`, `env --chdir=/x`: relative paths begin there. */
+/** `tar -C /x`, `git -C /x`, `env --chdir=/x`: the base of relative paths. */
 function applyFolderOptions(calls: readonly ProgramCall[], judge: PathJudge, cwds: Cwds): Cwds {
   const given = calls.flatMap(({ args }) =>
     args.flatMap((word, at): ShellWord[] => {
@@ -117,7 +117,7 @@ function isFilter({ words, redirects }: SimpleCommand): boolean {
 const HERE: ShellWord = { text: ".", substitutions: [] };
 const SEARCHERS = /^(?:[ef]?grep|zgrep|rg|ag|ack|ugrep|fd|fdfind)$/;
 
-/** The folders from which it goes down. */
+/** The folders that the program walks. */
 function findRoots({ program, args, operands, argTexts }: ProgramCall): readonly ShellWord[] {
   const named = args.filter(({ text }) => !text.startsWith("-") || text.includes("="));
   const isNamed = SEARCHERS.test(program)
@@ -127,7 +127,7 @@ function findRoots({ program, args, operands, argTexts }: ProgramCall): readonly
   return isNamed && !isServer ? named : [...named, HERE];
 }
 
-/** Some search tools leave out hidden folders unless told otherwise. */
+/** Some search tools skip hidden folders by default. */
 function canSeeHidden({ program, argTexts }: ProgramCall): boolean {
   if (!/^(?:rg|ag|fd|fdfind|ack)$/.test(program)) return true;
   return argTexts.some((arg) => /^-[a-zA-Z]*[uH.]|^--(?:hidden|unrestricted|no-ignore)/.test(arg));

@@ -14,11 +14,11 @@ import { createWordReader } from "./shell-words.ts";
 
 export interface ShellReading {
   readonly script: ShellScript;
-  /** Names of the functions that it defines. */
+  /** The names of the functions in the script. */
   readonly functions: ReadonlySet<string>;
-  /** It is nested so deep, or grows so much, that it was not read to its end. */
+  /** The script is nested too deeply or grows too much, so the reader stopped. */
   readonly isTooComplex: boolean;
-  /** A shell would wait for more: a quote, a bracket, a block or a here-document is open, or the last line goes on. */
+  /** The script is incomplete: a quote, bracket, block or here-document is open, or the last line continues. */
   readonly isUnfinished: boolean;
 }
 
@@ -34,7 +34,7 @@ const OPENS: Readonly<Record<string, string>> = {
 const CLOSES: ReadonlySet<string> = new Set(["}", "fi", "done", "esac"]);
 const SKIPPED: ReadonlySet<string> = new Set(["then", "else", "elif", "do", "!", "time", "coproc"]);
 const SETS: ReadonlySet<string> = new Set(["export", "declare", "local", "readonly", "typeset"]);
-/** They give variables a value that is not known before they run. */
+/** Commands that set variables to unknown values. */
 const READS: ReadonlySet<string> = new Set([
   ...["read", "mapfile", "readarray", "getopts", "unset", "let", "printf", "declare", "local", "typeset"],
 ]);
@@ -43,9 +43,8 @@ const REDIRECT = /(?:\d{1,9}|&)?(>>|>\||>&|<>|<<<|<<-?|<&|>|<)/y;
 const NAME = /[A-Za-z_]\w*/y;
 
 /**
- * Reads a command line as a POSIX shell or bash would: quotes, escapes, continuations, here-documents, substitutions and
- * the variables that it sets itself. What is not valid is read as far as it goes; nothing is run. The time it takes grows
- * with the length and no faster.
+ * Parses a command line like a POSIX shell or bash: quotes, escapes, here-documents, substitutions and its own variables.
+ * It parses invalid input as far as possible and runs nothing. Its time is linear.
  */
 export function readShell(
   source: string,
@@ -116,7 +115,7 @@ export function readShell(
     return { body };
   }
 
-  /** A program, a group, or the word that ends one. */
+  /** A command, a group, or the word that ends a group. */
   function step(): SimpleCommand | CompoundCommand | string {
     const words: ShellWord[] = [];
     const assigned: Assignment[] = [];
@@ -145,7 +144,7 @@ export function readShell(
       }
       const start = cursor.at;
       const read = word();
-      if (cursor.at === start) cursor.at += 1; // whatever it is, it is not read twice
+      if (cursor.at === start) cursor.at += 1; // skips an unknown character, so that the loop ends
       const bare = words.length === 0 && read.isBare ? read.words[0]?.text : undefined;
       if (bare !== undefined && Object.hasOwn(OPENS, bare)) return block(bare);
       if (bare !== undefined && CLOSES.has(bare)) return bare;
@@ -197,7 +196,7 @@ export function readShell(
     return { body: cursor.readNested(() => script(OPENS[opener] ?? ""), []), words };
   }
 
-  /** All that it will be, one after the other. */
+  /** The loop variable gets all its values, one after the other. */
   function loopVariable(opener: string): readonly ShellWord[] {
     cursor.skipBlanks();
     const name = cursor.match(NAME)?.[0];
@@ -224,7 +223,7 @@ export function readShell(
   function defined(named: string): CompoundCommand {
     functions.add(named);
     cursor.match(/\s*/y);
-    // Unlike a shell, also where the brace stands at the first word of the body.
+    // More lenient than a shell: the brace may touch the first word.
     if (source[cursor.at] === "{") {
       cursor.at += 1;
       return { body: cursor.readNested(() => script("}"), []), functionName: named };
@@ -281,7 +280,7 @@ export function readShell(
     return true;
   }
 
-  /** What stands below the line, for each `<<` of it. */
+  /** Reads the here-documents of a line. */
   function readDocuments(): void {
     for (const { redirect, end, isIndented, isQuoted } of documents.splice(0)) {
       const lines: string[] = [];
@@ -307,7 +306,7 @@ export function readShell(
       : { text, substitutions: [] };
   }
 
-  /** A text that is read as a script of its own, with the same variables. */
+  /** Parses a text as a script with the same variables. */
   function again(text: string): ShellScript {
     const read = cursor.readNested(() => readShell(text, variables, cursor.depth), undefined);
     if (read === undefined || read.isTooComplex) cursor.giveUp();

@@ -3,7 +3,7 @@ import type { ProgramCall } from "./program-call.ts";
 import { findSedEffects } from "./sed-effects.ts";
 import { canBeSecret } from "./sensitive-paths.ts";
 
-/** Keys, passwords and tokens: read from where they are kept, or asked of whatever keeps them. */
+/** Rules for keys, passwords and tokens in files and key stores. */
 export const SECRET_RULES: readonly DangerRule[] = [
   {
     kind: "secret",
@@ -13,7 +13,7 @@ export const SECRET_RULES: readonly DangerRule[] = [
   },
 ];
 
-/** Programs that name files without taking in what they hold, or use a key for what it is made for. */
+/** Programs that use file names but not their content, or that use a key for its purpose. */
 const NOT_READING: ReadonlySet<string> = new Set(
   [
     "ls dir stat test [ [[ file tree du df find fd chmod chown chgrp touch mkdir rmdir rm unlink cd pushd popd",
@@ -25,11 +25,11 @@ const SEARCHERS: ReadonlySet<string> = new Set(
   "grep egrep fgrep zgrep rg ag ack ugrep sed gsed awk gawk mawk jq yq perl".split(" "),
 );
 const COPIERS: ReadonlySet<string> = new Set("cp gcp mv gmv install ln rsync scp".split(" "));
-/** They store or show names, not contents. */
+/** Subcommands that store or show names, not content. */
 const GIT_NAMES =
   /^(?:add|check-ignore|status|log|rm|mv|ls-files|restore|checkout|reset|stash|commit|blame)$/;
 
-/** The files whose content it may take in. */
+/** The files that the program may read. */
 function findReadFiles(call: ProgramCall): readonly string[] {
   const { program, operands, argTexts } = call;
   if (program === "dd") return argTexts.flatMap((arg) => (arg.startsWith("if=") ? [arg.slice(3)] : []));
@@ -38,7 +38,7 @@ function findReadFiles(call: ProgramCall): readonly string[] {
   if (program === "sed" || program === "gsed")
     return [...findSearchedFiles(call), ...findSedEffects(call).reads];
   if (SEARCHERS.has(program)) return [...findSearchedFiles(call), ...findOptionValues(argTexts)];
-  // What is copied to a place is not read from it.
+  // The target of a copy is not read.
   const hasTarget = argTexts.some((arg) => /^-t/.test(arg) || isLongOption(arg, "--target-directory"));
   const files = COPIERS.has(program) && !hasTarget ? operands.slice(0, -1) : operands;
   return [...files, ...findOptionValues(argTexts)].map((path) => path.replace(/^[^@/]{0,64}@/, ""));
@@ -49,7 +49,7 @@ function findSearchedFiles({ operands, argTexts }: ProgramCall): readonly string
   return isElsewhere ? operands : operands.slice(1);
 }
 
-/** `--file=PATH`, `-fPATH`. An `--env-file` is used, not shown. */
+/** `--file=PATH`, `-fPATH`. An `--env-file` is not printed. */
 function findOptionValues(given: readonly string[]): readonly string[] {
   return given.flatMap((arg) => {
     const [, name = "", value] = /^(--?[\w-]+)=([\s\S]*)$/.exec(arg) ?? [];

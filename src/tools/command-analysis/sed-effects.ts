@@ -3,7 +3,7 @@ import { readSed, type SedEffects } from "./sed-script.ts";
 
 const NO_EFFECTS: SedEffects = { runs: [], writes: [], reads: [] };
 
-/** What the script that sed is given does outside of its text. */
+/** The side effects of a sed call: files and commands. */
 export function findSedEffects({ program, argTexts, operands }: ProgramCall): SedEffects {
   if (program !== "sed" && program !== "gsed") return NO_EFFECTS;
   const scripts = argTexts.flatMap((arg, at) => {

@@ -1,11 +1,11 @@
-/** What a script of sed does outside of its text. */
+/** The side effects of a sed script. */
 export interface SedEffects {
   readonly runs: readonly string[];
   readonly writes: readonly string[];
   readonly reads: readonly string[];
 }
 
-/** Reads a script of sed as GNU sed does: addresses, commands, and where each ends. The time is linear. */
+/** Parses a sed script like GNU sed, in linear time. */
 export function readSed(source: string): SedEffects {
   const runs: string[] = [];
   const writes: string[] = [];

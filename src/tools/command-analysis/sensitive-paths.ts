@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { canMatchName, isGlob } from "./glob.ts";
 
-/** Someone's home folder, however it is written. */
+/** A home folder in any notation. */
 const HOME = /^(?:~[\w.-]*|\$\{?HOME\}?|\/root|\/home\/[^/]+|\/Users\/[^/]+|\/var\/root)(?=\/|$)/;
 
-/** `~/…` for what lies in a home, in whichever way it is written; no `//`, no `/./`. */
+/** Normalizes a path: `~/…` for a home in any notation; no `//`, no `/./`. */
 export function normalizeHome(path: string): string {
   const given = path.replace(/^file:\/\//, "");
   const plain = given.split(/\/+/).filter((part, index) => part !== "." || index === 0);
@@ -18,10 +18,10 @@ const DISK =
 const STARTUP =
   /^(?:~\/)?\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|kshrc|cshrc|tcshrc|login|xinitrc|xsession|xprofile|pam_environment|inputrc|envrc)$|(?:^|\/)(?:LaunchAgents|LaunchDaemons|autostart|\.git\/hooks)\/|\/fish\/(?:config\.fish|conf\.d\/|functions\/)|\/systemd\/(?:user|system)\/|\/cron(?:tabs|\.d|\.daily|\.hourly)?\//;
 const SSH = /(?:^|\/)\.ssh(?:\/|$)|(?:^|\/)authorized_keys2?$/;
-/** But for the folder in which agents work, unless the path leads out of it again. */
+/** Excludes the workspaces of agents, unless the path leaves them again. */
 const POSTRIDER = /(?:^|\/)\.postrider(?!\/workspace(?:\/(?!.*\.\.)|$))(?:\/|$)|^\$\{?POSTRIDER_HOME\b/;
 
-/** `~/a/../.ssh` is `~/.ssh`. */
+/** Resolves `~/a/../.ssh` to `~/.ssh`. */
 function resolveParents(place: string): string {
   if (!place.includes("..")) return place;
   const names: string[] = [];
@@ -35,7 +35,7 @@ function resolveParents(place: string): string {
     .replace(HOME, "~");
 }
 
-/** What is changed by writing to a place, where that is more than a file. */
+/** The danger of a write to this path, if there is one. */
 export type SensitiveWrite =
   | "disk"
   | "postrider-data"
@@ -80,7 +80,7 @@ const SECRETS: readonly RegExp[] = [
   /(?:^|\/)[^/]*(?:private|secret)[^/]*\.(?:pem|key)$/,
 ];
 
-/** Whether keys, passwords, tokens or other people's words are kept there. */
+/** Whether the path may contain keys, passwords, tokens or messages of other people. */
 export function isSecretPath(path: string): boolean {
   const place = normalizeHome(path.slice(-1024));
   if (place.includes("..") && hasSecretPattern(resolveParents(place))) return true;
@@ -91,7 +91,7 @@ function hasSecretPattern(place: string): boolean {
   return POSTRIDER.test(place) || SECRETS.some((pattern) => pattern.test(place));
 }
 
-/** Also from where it runs, and also what a pattern may match. */
+/** Includes relative paths and patterns. */
 export function canBeSecret(path: string, cwds: readonly string[]): boolean {
   if (isSecretPath(path)) return true;
   if (path.length > 1024) return false;
@@ -104,7 +104,7 @@ export function canBeSecret(path: string, cwds: readonly string[]): boolean {
   });
 }
 
-/** Files that patterns are tried on: where secrets usually are. */
+/** Common secret files, against which patterns are matched. */
 const USUAL_SECRETS: readonly (readonly string[])[] = [
   ...["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "authorized_keys"].map((name) => `~/.ssh/${name}`),
   ...[
@@ -127,7 +127,7 @@ const USUAL_NAMES: readonly string[] = [
 function canMatchSecret(glob: string): boolean {
   const names = normalizeHome(glob).split("/");
   if (names[0] === "~" || names[0] === "") {
-    // `/home/*/.ssh/…` is in a home, too.
+    // `/home/*/.ssh/…` is in a home too.
     const inHome = /^\/(?:home|Users)\/[^/]+\//.test(glob) ? ["~", ...names.slice(3)] : names;
     const isOne = (secret: readonly string[], own: readonly string[]): boolean =>
       secret.length === own.length && secret.every((name, at) => canMatchName(own[at] ?? "", name));
@@ -136,23 +136,23 @@ function canMatchSecret(glob: string): boolean {
   const last = names.at(-1) ?? "";
   if (!isGlob(last)) return false;
   const letters = last.replace(/\[[^\]]*\]|[*?]/g, "").length;
-  // A pattern such as `*.json` is not about secrets; one that spells most of a name is.
+  // A pattern such as `*.json` does not target secrets; one with most of a name does.
   return USUAL_NAMES.some((name) => letters * 2 >= name.length && canMatchName(last, name));
 }
 
-/** Whether it is Postrider's own data. */
+/** Whether the path is Postrider's own data. */
 export function isPostriderPath(path: string): boolean {
   return POSTRIDER.test(normalizeHome(path));
 }
 
-/** Whether it lies elsewhere than below the folder where the command runs, and not among temporary files. */
+/** Whether the path is outside the working directory and outside temporary folders. */
 export function isOutsideFolder(path: string): boolean {
   const place = normalizeHome(path);
   if (/^\/(?:private\/)?(?:tmp|var\/tmp)\/[^*?]+$/.test(place) && !place.includes("..")) return false;
   return /^[/~]|^[A-Za-z]:[\\/]/.test(place) || place.split("/").includes("..");
 }
 
-/** The root, a home, or all of a folder that belongs to the system. */
+/** The root, a home, or a whole system folder. */
 export function isBroadPath(path: string): boolean {
   const place = normalizeHome(path).replace(/\/(?:\*|\.\*|\.)?$/, "");
   return place === "" || place === "~" || place === "/*" || SYSTEM.test(`${place}/`);

@@ -1,40 +1,40 @@
-const DEEPEST = 50;
+const MAX_DEPTH = 50;
 const BLANK = /\s*$/y;
 
-/** Where a text is being read, and how much of it may be read at all. */
+/** The position of the parser, its budget and its variables. */
 export interface ShellCursor {
   readonly source: string;
   at: number;
-  /** How many times what is read stands within something else. */
+  /** The current nesting depth. */
   readonly depth: number;
-  /** What the variables hold that were set so far. */
+  /** The values of the variables so far. */
   readonly values: Map<string, string>;
-  /** Sets a variable. One that is set again may hold either value, since it is not known which branch runs. */
+  /** Sets a variable. A second value makes it unsure, because the executed branch is unknown. */
   setVariable(name: string, value: string): void;
-  /** The command gives the variable a value that is not known here. */
+  /** The command sets the variable to an unknown value. */
   markUnsure(name: string): void;
   isUnsure(name: string): boolean;
-  /** It was not read to its end. */
+  /** The parser stopped before the end. */
   readonly isTooComplex: boolean;
   giveUp(): void;
-  /** Something was still open at the end. */
+  /** A construct was still open at the end. */
   readonly isUnfinished: boolean;
   markUnfinished(): void;
-  /** Nothing but space follows. */
+  /** Only white space follows. */
   isAtEnd(): boolean;
-  /** Reads something within something, unless that goes too deep. */
+  /** Parses a nested construct, up to a depth. */
   readNested<Result>(read: () => Result, otherwise: Result): Result;
-  /** What fits a sticky pattern here is read. */
+  /** Matches a sticky pattern at the position and moves behind it. */
   match(pattern: RegExp): RegExpExecArray | undefined;
-  /** Spaces, continued lines and comments are read. */
+  /** Skips spaces, continued lines and comments. */
   skipBlanks(): void;
-  /** Where the mark stands next, else the end. */
+  /** The next position of the mark, or the end. */
   findEnd(mark: string): number;
-  /** A value to put in. Variables that hold each other could grow without end. */
+  /** Charges an inserted value to the budget, because nested variables could grow without limit. */
   spend(value: string): string;
 }
 
-/** The variables of a command: their last value, and those whose value is not sure. */
+/** The variables of a command: their last values, and the unsure ones. */
 export interface ShellVariables {
   readonly values: Map<string, string>;
   readonly unsure: Set<string>;
@@ -84,8 +84,8 @@ export function createShellCursor(
     },
     readNested(read, otherwise) {
       depth += 1;
-      if (depth > DEEPEST) cursor.giveUp();
-      const result = depth > DEEPEST ? otherwise : read();
+      if (depth > MAX_DEPTH) cursor.giveUp();
+      const result = depth > MAX_DEPTH ? otherwise : read();
       depth -= 1;
       return result;
     },

@@ -1,16 +1,16 @@
-/** A word as the shell gives it to a program, and the scripts that were run to make it. */
+/** A word after expansion, and the scripts of its substitutions. */
 export interface ShellWord {
   readonly text: string;
   readonly substitutions: readonly ShellScript[];
-  /** Scripts of `>(…)`: they read what the program writes. */
+  /** Scripts of `>(…)`, which read the output of the program. */
   readonly sinks?: readonly ShellScript[];
-  /** Part of it cannot be known: it comes from the environment, or the command itself makes it while it runs. */
+  /** A part is unknown: it comes from the environment, or the command computes it. */
   readonly unknown?: "inherited" | "made";
-  /** The unknown part stands without quotes, so that it may be several words. */
+  /** The unknown part is unquoted, so it may be several words. */
   readonly isSplit?: true;
   /** The unknown part belongs to the name after the last slash. */
   readonly hasUnknownName?: true;
-  /** The text with marks for its unknown parts, for a reader that takes it as a script. */
+  /** The text with marks for unknown parts, for readers that parse it as a script. */
   readonly markedText?: string;
 }
 
@@ -20,22 +20,22 @@ export interface Assignment extends ShellWord {
 
 export interface Redirect {
   readonly mode: "write" | "append" | "read" | "text";
-  /** The file; with `text`, what the program reads. */
+  /** The file; with `text`, the input itself. */
   word: ShellWord;
 }
 
-/** One program with what it is given, or nothing but assignments. */
+/** One command with its arguments, or only assignments. */
 export interface SimpleCommand {
   readonly assignments: readonly Assignment[];
   readonly words: readonly ShellWord[];
   readonly redirects: readonly Redirect[];
 }
 
-/** What stands in parentheses, braces or a loop, or is the body of a function. */
+/** The content of parentheses, braces or a loop, or the body of a function. */
 export interface CompoundCommand {
   readonly body: ShellScript;
   readonly functionName?: string;
-  /** What a loop goes through, or a case looks at. */
+  /** The words of a loop or a case. */
   readonly words?: readonly ShellWord[];
 }
 

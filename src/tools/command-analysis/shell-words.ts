@@ -7,17 +7,17 @@ import type { ShellCursor } from "./shell-cursor.ts";
 import type { CompoundCommand, ShellScript, ShellWord } from "./shell-script.ts";
 
 export interface WordReading {
-  /** None where nothing stands there, several where a variable holds several. */
+  /** None for an empty expansion, several for a variable with several words. */
   readonly words: readonly ShellWord[];
-  /** Nothing of it was quoted or put in. */
+  /** Contains no quotes and no expansions. */
   readonly isBare: boolean;
 }
 
-/** What the reader of words needs of the reader of scripts. */
+/** The script parser, as the word parser needs it. */
 export interface ScriptReader {
-  /** What stands in the parentheses where the cursor is. */
+  /** Parses the parentheses at the cursor. */
   readParentheses(): CompoundCommand;
-  /** A text that is a script of its own. */
+  /** Parses a text as a script. */
   readScript(text: string): ShellScript;
 }
 
@@ -25,7 +25,7 @@ const NAME = /[A-Za-z_]\w*/y;
 const PARAMETER = /[!#]?(?:\w+|[@*#?$!-])/y;
 const OPERATOR = /:?[-=+?]|##?|%%?|\/\/?|\^\^?|,,?|:|@/y;
 
-/** Reads one word where the cursor is: quotes, escapes, substitutions, variables. */
+/** Parses one word at the cursor: quotes, escapes, substitutions, variables. */
 export function createWordReader(
   cursor: ShellCursor,
   { readParentheses, readScript }: ScriptReader,
@@ -50,7 +50,7 @@ export function createWordReader(
       sinks = [];
       hasWord = false;
     };
-    /** What was put in without quotes may be several words. */
+    /** An unquoted expansion may become several words. */
     const put = (value: string, isQuoted: boolean): void => {
       const parts = isQuoted ? [markQuoted(value)] : markSplit(value).split(/[ \t\n]/);
       parts.forEach((part, index) => {
@@ -102,7 +102,7 @@ export function createWordReader(
     return { words, isBare };
   }
 
-  /** Up to the closing mark, which is read, too. */
+  /** Parses up to and including the closing mark. */
   function quoted(mark: '"' | "}", inside: ShellScript[]): string {
     let text = "";
     for (;;) {
@@ -148,7 +148,7 @@ export function createWordReader(
     return text;
   }
 
-  /** What stands where a `$` or a backtick is. */
+  /** Parses an expansion at a `$` or a backtick. */
   function expanded(inside: ShellScript[]): string {
     if (cursor.source[cursor.at] === "`") return substituted(inside, backticks());
     cursor.at += 1;
@@ -209,7 +209,7 @@ export function createWordReader(
     return readScript(body);
   }
 
-  /** A variable that is not set here keeps its name, so that `$HOME/.ssh` can be recognised. */
+  /** A variable that is not set here keeps its name, so that `$HOME/.ssh` is recognized. */
   function readVariable(name: string): string {
     const given = cursor.values.get(name) ?? DEFAULT_VARIABLES.get(name);
     const isUnsure = cursor.isUnsure(name) || (given !== undefined && cursor.isUnsure("IFS"));

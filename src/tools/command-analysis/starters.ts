@@ -1,4 +1,4 @@
-/** What a program that starts another takes before it: options with a value, and so many operands. */
+/** A program that starts another: its options with a value, and the number of its operands. */
 export interface Starter {
   readonly values?: string;
   readonly operands?: number;
@@ -75,7 +75,7 @@ export const STARTERS: Readonly<Record<string, Starter | undefined>> = {
   entr: {},
 };
 
-/** Programs that take any words and run none of them. All others may be what starts another. */
+/** Programs that never run their arguments. All others may start another program. */
 const NOT_RUNNING: ReadonlySet<string> = new Set(
   [
     "echo printf cat tac head tail less more nl wc sort uniq cut tr rev fold paste column pr comm join tee",
@@ -97,7 +97,7 @@ export function isKnownNotToRun(program: string): boolean {
   return NOT_RUNNING.has(program) || Object.hasOwn(STARTERS, program);
 }
 
-/** Programs that are looked at wherever another program is given their name. */
+/** Programs that are checked wherever their name is an argument. */
 const RISKY: ReadonlySet<string> = new Set(
   [
     "rm unlink shred srm wipe truncate dd mkfs mke2fs wipefs blkdiscard rimraf find xargs parallel",
@@ -113,7 +113,7 @@ export function isRisky(program: string): boolean {
   return RISKY.has(program);
 }
 
-/** Where what is started begins, after options, assignments and the starter's own operands. */
+/** The index of the started program, after options, assignments and operands of the starter. */
 export function findStartedIndex(given: readonly string[], { values = "", operands = 0 }: Starter): number {
   const valued = new Set(values.split(" "));
   let left = operands;
@@ -128,7 +128,7 @@ export function findStartedIndex(given: readonly string[], { values = "", operan
   return given.length;
 }
 
-/** The same for a starter by its name. */
+/** The index for a starter by its name. */
 export function findStartedIndexOf(given: readonly string[], program: string): number {
   return findStartedIndex(given, (Object.hasOwn(STARTERS, program) ? STARTERS[program] : undefined) ?? {});
 }

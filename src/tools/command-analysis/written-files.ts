@@ -4,7 +4,7 @@ import { findSedEffects } from "./sed-effects.ts";
 
 export interface WrittenFile {
   readonly path: string;
-  /** What was there before is gone. */
+  /** The old content is lost. */
   readonly isReplaced: boolean;
 }
 
@@ -20,7 +20,7 @@ const EDITORS: ReadonlySet<string> = new Set([
   "micro",
 ]);
 
-/** The files that a call itself writes, besides those it is redirected to. */
+/** The files that a call writes, without redirections. */
 export function findWrittenFiles(call: ProgramCall): readonly WrittenFile[] {
   const { program, argTexts, operands, flags } = call;
   const replaced = (paths: readonly string[]): WrittenFile[] =>
@@ -30,7 +30,7 @@ export function findWrittenFiles(call: ProgramCall): readonly WrittenFile[] {
   if (program === "tee") return flags.has("a") ? changed(operands) : replaced(operands);
   if (program === "dd")
     return replaced(argTexts.flatMap((arg) => (arg.startsWith("of=") ? [arg.slice(3)] : [])));
-  // What is moved away is no longer where it was. A copy to a place is not a loss there: `cp .env.example .env`.
+  // A move changes its source too. A copy does not count as a loss at its target: `cp .env.example .env`.
   if (program === "mv") return changed(operands);
   if (program === "cp" || program === "install" || program === "rsync" || program === "ln")
     return operands.length > 1 ? changed([...operands.slice(-1), ...findTargets(argTexts)]) : [];
@@ -81,7 +81,7 @@ function findTargets(given: readonly string[]): readonly string[] {
   return findOptionValues(given, /^(?:-t|--target-directory)$/, /^--target-directory=/);
 }
 
-/** The value of an option, as the next word or behind its `=`. */
+/** The value of an option: the next word, or the text after `=`. */
 function findOptionValues(given: readonly string[], name: RegExp, attached: RegExp): string[] {
   return given.flatMap((arg, index) => {
     if (name.test(arg)) return [given[index + 1] ?? ""];

@@ -1,7 +1,7 @@
-/** One answer of a model, as a test writes it; each provider's stream is made of it. */
+/** One answer of a model. Each provider's stream is built from it. */
 export interface ModelAnswer {
   readonly say?: string;
-  /** Sent before the text. The signature is what Anthropic and OpenAI want back with it. */
+  /** Sent before the text. Anthropic and OpenAI need the signature back. */
   readonly think?: { readonly text: string; readonly signature?: string };
   readonly calls?: readonly ModelCall[];
   readonly usage?: { readonly input: number; readonly output: number };
@@ -17,7 +17,7 @@ export interface ModelCall {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** Events of a stream, split where the answer could still go on. */
+/** Events of a stream, split before its end. */
 export interface AnswerEvents {
   readonly begin: readonly unknown[];
   readonly end: readonly unknown[];

@@ -18,23 +18,23 @@ export const installEditorCommand: Command = defineCommand({
   name: "acp install",
   takes: "EDITOR",
   words: [1, 1],
-  about: `Prints what an editor's settings need to start Postrider, and says where it goes. EDITOR is ${NAMES}.
-With --write it is put into the file for you, and everything else in that file stays as it is.`,
+  about: `Prints the entry that an editor's settings need to start Postrider, and the file for it. EDITOR is ${NAMES}.
+With --write, Postrider adds the entry to the file and changes nothing else in it.`,
   options: {
-    write: { type: "flag", help: "put it into the editor's file" },
-    force: { type: "flag", help: "with --write: replace an entry of that name that says something else" },
-    all: { type: "flag", help: "the editor lists sessions from other places too" },
+    write: { type: "flag", help: "add the entry to the editor's file" },
+    force: { type: "flag", help: "with --write: replace a different entry of that name" },
+    all: { type: "flag", help: "the editor also lists sessions from messengers and terminals" },
     agent: {
       type: "text",
       value: "NAME",
-      help: "who answers: model, echo, script:FILE, ./FILE.ts or a plugin's agent",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or a plugin's",
     },
-    name: { type: "text", value: "NAME", help: `what the editor calls it (default: ${DEFAULT_NAME})` },
+    name: { type: "text", value: "NAME", help: `the name in the editor (default: ${DEFAULT_NAME})` },
     json: JSON_OPTION,
   },
   examples: [
     ["postrider acp install zed --write", "set it up"],
-    ["postrider acp install jetbrains", "to look at it first"],
+    ["postrider acp install jetbrains", "print it first"],
     ["postrider acp install neovim > snippet.lua", "for CodeCompanion and avante.nvim"],
   ],
   async run({ words: [typed = ""], values }, io) {
@@ -42,17 +42,17 @@ With --write it is put into the file for you, and everything else in that file s
     const { agent, all } = values;
     if (values.force && !values.write) throw usageError("--force goes with --write", "acp install");
     if (agent?.trim() === "") throw usageError("--agent needs a name", "acp install");
-    const given: InstallRequest = {
+    const request: InstallRequest = {
       io,
       editor,
       name: parseName(values.name ?? DEFAULT_NAME),
       file: editor.file({ platform: process.platform, environment: io.environment, folder: homedir() }),
       server: buildServerEntry({ environment: io.environment, all, agent }),
     };
-    const written = values.write ? await writeEntry(given, values.force) : undefined;
-    if (values.json) printJson(io, formatInstallJson(given, written === "added" || written === "replaced"));
-    else if (written === undefined) printSnippet(given);
-    else printWritten(given, written);
+    const written = values.write ? await writeEntry(request, values.force) : undefined;
+    if (values.json) printJson(io, formatInstallJson(request, written === "added" || written === "replaced"));
+    else if (written === undefined) printSnippet(request);
+    else printWritten(request, written);
   },
 });
 
@@ -75,7 +75,7 @@ function findEditor(typed: string): SupportedEditor {
   const meant = EDITORS.find(({ name, aliases }) => name === near || aliases.some((other) => other === near));
   const hint = meant === undefined ? "" : ` Did you mean ${meant.name}?`;
   throw usageError(
-    `There is no editor "${typed}" here.${hint} Known are ${NAMES}; any other that speaks ACP needs the command that these get.`,
+    `Postrider does not know the editor "${typed}".${hint} Known editors: ${NAMES}. Any other editor with ACP needs the same command.`,
     "acp install",
   );
 }
@@ -89,14 +89,14 @@ function parseName(name: string): string {
 
 type WriteResult = "added" | "replaced" | "there";
 
-/** What merges is loaded only where something is merged. */
-async function writeEntry(given: InstallRequest, isForced: boolean): Promise<WriteResult> {
-  const { editor, file, name, server } = given;
+/** Loads the merging code on use. */
+async function writeEntry(request: InstallRequest, isForced: boolean): Promise<WriteResult> {
+  const { editor, file, name, server } = request;
   const { settings } = editor;
   if (settings === undefined) {
     throw new PostriderError(
       "not_allowed",
-      `What ${editor.title} reads is your own code, so nothing was written. Paste what postrider acp install ${editor.name} prints.`,
+      `The configuration of ${editor.title} is your own code, so nothing was written. Paste the output of postrider acp install ${editor.name}.`,
       { details: { editor: editor.name } },
     );
   }
@@ -106,7 +106,7 @@ async function writeEntry(given: InstallRequest, isForced: boolean): Promise<Wri
   changeSettings(file, (text) => {
     const merged = mergeEntry(text, { section: settings.section, name }, settings.entry(server), isForced);
     if (merged.state === "unusable") throw unusableSettings(file, merged);
-    if (merged.state === "other") throw conflictingEntry(given, merged);
+    if (merged.state === "other") throw conflictingEntry(request, merged);
     written = merged.state;
     return merged.state === "there" ? undefined : merged.text;
   });
@@ -119,7 +119,7 @@ function unusableSettings(
 ): PostriderError {
   return new PostriderError(
     "invalid_config",
-    `${file}:${line}:${column}: ${why}. Nothing was written; mend the file, or add the entry by hand.`,
+    `${file}:${line}:${column}: ${why}. Nothing was written; correct the file, or add the entry by hand.`,
     { details: { file, line, column } },
   );
 }
@@ -139,37 +139,37 @@ function buildEditorSnippet({ io, editor, name, server }: InstallRequest): strin
   return editor.snippet(name, server, resolveHome(io.environment).folder);
 }
 
-function printSnippet(given: InstallRequest): void {
-  const { io, editor, file } = given;
-  if (editor.settings === undefined) printNotice(io, `For ${file}, or wherever your plugins are set up:`);
-  else printNotice(io, `For ${file} (postrider acp install ${editor.name} --write puts it there):`);
-  io.output.write(buildEditorSnippet(given));
-  printNextSteps(given);
+function printSnippet(request: InstallRequest): void {
+  const { io, editor, file } = request;
+  if (editor.settings === undefined) printNotice(io, `For ${file}, or the file that sets up your plugins:`);
+  else printNotice(io, `For ${file} (postrider acp install ${editor.name} --write adds it):`);
+  io.output.write(buildEditorSnippet(request));
+  printNextSteps(request);
 }
 
-function printWritten(given: InstallRequest, written: WriteResult): void {
-  const { io, file, name } = given;
-  if (written === "there") printLine(io, `"${name}" is in ${file} already.`);
-  else printLine(io, `"${name}" is ${written === "added" ? "in" : "replaced in"} ${file}.`);
-  printNextSteps(given);
+function printWritten(request: InstallRequest, written: WriteResult): void {
+  const { io, file, name } = request;
+  if (written === "there") printLine(io, `"${name}" is already in ${file}.`);
+  else printLine(io, `"${name}" was ${written === "added" ? "added to" : "replaced in"} ${file}.`);
+  printNextSteps(request);
 }
 
 function printNextSteps({ io, editor }: InstallRequest): void {
   printNotice(io, editor.nextStep);
   printNotice(
     io,
-    "Keys that are only in your shell are not known to an editor that was started elsewhere. Put the model's into the configuration: postrider config set model.api_key -",
+    "An editor that you start from the desktop does not have the variables of your shell. Put the key of the model into the configuration: postrider config set model.api_key -",
   );
 }
 
-function formatInstallJson(given: InstallRequest, written: boolean): Record<string, unknown> {
-  const { editor, name, file, server } = given;
+function formatInstallJson(request: InstallRequest, written: boolean): Record<string, unknown> {
+  const { editor, name, file, server } = request;
   return {
     editor: editor.name,
     name,
     file,
     written,
-    snippet: buildEditorSnippet(given),
+    snippet: buildEditorSnippet(request),
     command: server.command,
     args: server.args,
     env: server.env,

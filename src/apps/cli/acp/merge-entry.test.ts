@@ -30,41 +30,41 @@ const PRINTED = `"Postrider": {
     }`;
 
 describe("mergeEntry", () => {
-  it("begins a file that has no settings yet, and keeps its comments", () => {
+  it("creates settings in an empty file, and keeps its comments", () => {
     const whole = `{\n  "agent_servers": {\n    ${PRINTED}\n  }\n}\n`;
     expect(merge("")).toEqual({ state: "added", text: whole });
     expect(merge("// my settings")).toEqual({ state: "added", text: `// my settings\n${whole}` });
     expect(merge("{}")).toEqual({ state: "added", text: whole.trimEnd() });
   });
 
-  it("adds the section behind the last setting, whose comment stays beside it", () => {
+  it("adds the section after the last setting, whose comment stays with it", () => {
     const text = `// mine\n{\n  "theme": "One", // dark\n  "vim_mode": true // always\n  /* end */\n}\n`;
     expect(textOf(merge(text))).toBe(
       `// mine\n{\n  "theme": "One", // dark\n  "vim_mode": true, // always\n  "agent_servers": {\n    ${PRINTED}\n  }\n  /* end */\n}\n`,
     );
   });
 
-  it("adds to the agents that are there, with a trailing comma where the file has them", () => {
+  it("adds to existing agents, with a trailing comma if the file uses them", () => {
     const text = `{\n  "agent_servers": {\n    "Other": { "command": "o" }, // first\n  },\n}`;
     expect(textOf(merge(text))).toBe(
       `{\n  "agent_servers": {\n    "Other": { "command": "o" }, // first\n    ${PRINTED},\n  },\n}`,
     );
   });
 
-  it("writes as the file does: tabs, line ends, and a byte order mark", () => {
+  it("keeps the style of the file: tabs, line endings and byte order mark", () => {
     const entry = { command: "n" };
     expect(textOf(merge('\ufeff{\r\n\t"a": 1\r\n}\r\n', false, entry))).toBe(
       '\ufeff{\r\n\t"a": 1,\r\n\t"agent_servers": {\r\n\t\t"Postrider": {\r\n\t\t\t"command": "n"\r\n\t\t}\r\n\t}\r\n}\r\n',
     );
   });
 
-  it("finds it already there in any layout, with what the editor or a person has added to it", () => {
+  it("finds an existing entry in any layout, with additional fields", () => {
     const text = `{"agent_servers":{"Postrider":{/* mine */"env":{"KEY":"k"},"default_model":"m","args":["/p.mjs","acp",],
       "command":"/bin/node","type":"custom"}}}`;
     expect(merge(text)).toEqual({ state: "there" });
   });
 
-  it("does not replace another of that name, and names what differs without its value", () => {
+  it("does not replace a different entry of that name, and names the different fields without their values", () => {
     const text = `{\n  "agent_servers": {\n    "Postrider": { "command": "old", "env": { "POSTRIDER_HOME": "/x", "KEY": "secret" } }\n  }\n}`;
     expect(merge(text)).toEqual({
       state: "other",
@@ -73,7 +73,7 @@ describe("mergeEntry", () => {
     });
   });
 
-  it("replaces it when forced, keeps what is not ours in it, and touches nothing else", () => {
+  it("replaces it when forced, keeps its other fields, and changes nothing else", () => {
     const before = `{ // top\n  "agent_servers": {\n    "A": {}, /* a */\n    "Postrider": `;
     const after = `, // ours\n    "Z": {},\n  },\n}`;
     const old = { command: "old", env: { POSTRIDER_HOME: "/x", KEY: "k" }, default_model: "m" };
@@ -94,14 +94,14 @@ describe("mergeEntry", () => {
     ['{ "a": 1', 1, 9, "close brace expected"],
     ["[]", 1, 1, "the settings are not an object"],
     ['{\n\n "agent_servers": null }', 3, 19, '"agent_servers" is not an object'],
-    ['{ "agent_servers": {},\r\n"agent_servers": {} }', 2, 18, '"agent_servers" is there twice'],
-    ['{ "agent_servers": { "Postrider": 1, "Postrider": 2 } }', 1, 51, '"Postrider" is there twice'],
+    ['{ "agent_servers": {},\r\n"agent_servers": {} }', 2, 18, '"agent_servers" exists twice'],
+    ['{ "agent_servers": { "Postrider": 1, "Postrider": 2 } }', 1, 51, '"Postrider" exists twice'],
   ];
-  it.each(unusable)("leaves %j alone and says where it is wrong", (text, line, column, why) => {
+  it.each(unusable)("does not change %j and reports the position of the error", (text, line, column, why) => {
     expect(merge(text)).toEqual({ state: "unusable", line, column, why });
   });
 
-  it("only inserts, whatever the settings and their layout, and has nothing to do the second time", () => {
+  it("only inserts text, for any settings and layout, and changes nothing the second time", () => {
     fc.assert(
       fc.property(settings, (before) => {
         const after = textOf(merge(before));
@@ -120,7 +120,7 @@ describe("mergeEntry", () => {
     );
   });
 
-  it("changes no byte outside of the entry when it is forced", () => {
+  it("changes no byte outside of the entry when forced", () => {
     fc.assert(
       fc.property(settings, fc.dictionary(fc.string(), fc.jsonValue()), (given, old) => {
         const other = textOf(merge(given, false, { ...ENTRY, ...old, command: "another" }));
@@ -138,7 +138,7 @@ interface Settings {
   readonly agent_servers?: Readonly<Record<string, unknown>>;
 }
 
-/** Settings as people write them: any values, with blanks, line breaks, comments and trailing commas anywhere. */
+/** Random settings with whitespace, comments and trailing commas anywhere. */
 const settings = fc
   .record({
     fields: fc.dictionary(
@@ -157,7 +157,7 @@ const settings = fc
     choices: fc.array(fc.nat(99), { minLength: 1, maxLength: 50 }),
     mark: fc.constantFrom("", "\ufeff"),
   })
-  // A key that JavaScript hides is none that an editor has.
+  // Not `__proto__`, which JavaScript treats specially.
   .filter(({ fields, servers }) => !JSON.stringify([fields, servers]).includes("__proto__"))
   .map(({ fields, servers, at, choices, mark }) => {
     const entries = Object.entries(fields);
@@ -206,7 +206,7 @@ function printed(root: readonly (readonly [string, unknown])[], choices: readonl
   return gap() + object(root) + gap();
 }
 
-/** Whether the text is the other one with a stretch put in, and perhaps one comma before that. */
+/** Whether the text is the other one with one insertion, and perhaps a comma before it. */
 function isInserted(before: string, after: string): boolean {
   let from = 0;
   while (from < before.length && before[from] === after[from]) from += 1;
@@ -216,7 +216,7 @@ function isInserted(before: string, after: string): boolean {
   return between === "" || (after[from] === "," && after.startsWith(between, from + 1));
 }
 
-/** What stands before and behind the entry. */
+/** The text before and after the entry. */
 function aroundEntry(text: string): readonly [string, string] {
   const root = parseTree(text.replace("\ufeff", " "));
   const entry = root && findNodeAtLocation(root, ["agent_servers", "Postrider"]);

@@ -1,7 +1,7 @@
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { combineEntries, findEntryDifferences } from "./server-entry.ts";
 
-/** Where an entry belongs in an editor's settings: a section of the root, and its name there. */
+/** The section and the name of an entry in the settings of an editor. */
 export interface EntryPath {
   readonly section: string;
   readonly name: string;
@@ -9,48 +9,48 @@ export interface EntryPath {
 
 export type MergeResult =
   | { readonly state: "added" | "replaced"; readonly text: string }
-  /** It is there already, and says the same. */
+  /** The same entry exists. */
   | { readonly state: "there" }
-  /** One of that name is there, and says something else in these fields. */
+  /** An entry of that name exists, with other values in these fields. */
   | { readonly state: "other"; readonly line: number; readonly differs: readonly string[] }
   | { readonly state: "unusable"; readonly line: number; readonly column: number; readonly why: string };
 
 /**
- * Settings with an entry put into them. They may have comments, trailing commas and any layout: adding only inserts, so
- * every byte that was there stays, in its order; replacing touches the entry alone.
+ * Adds an entry to settings with comments, trailing commas and any layout. Adding only inserts text, so every existing byte
+ * stays; replacing changes only the entry.
  */
 export function mergeEntry(
-  given: string,
-  place: EntryPath,
+  settings: string,
+  path: EntryPath,
   entry: Readonly<Record<string, unknown>>,
   isForced: boolean,
 ): MergeResult {
-  const mark = given.startsWith("\ufeff") ? "\ufeff" : "";
-  const text = given.slice(mark.length);
+  const mark = settings.startsWith("\ufeff") ? "\ufeff" : "";
+  const text = settings.slice(mark.length);
   const errors: ParseError[] = [];
   const root = parseSettings(text, errors);
   if (root === "deep") return toUnusable(text, 0, "the settings are nested too deeply");
   const [error] = errors.toSorted((one, other) => one.offset - other.offset);
   if (error !== undefined)
     return toUnusable(text, error.offset, formatErrorCode(printParseErrorCode(error.error)));
-  const whole = { [place.section]: { [place.name]: entry } };
+  const whole = { [path.section]: { [path.name]: entry } };
   if (root === undefined) return { state: "added", text: mark + text + formatNewSettings(text, whole) };
   if (root.type !== "object") return toUnusable(text, root.offset, "the settings are not an object");
   const layout = detectLayout(text, root);
-  const [section, again] = findValues(root, place.section);
+  const [section, again] = findValues(root, path.section);
   if (again !== undefined)
-    return toUnusable(text, again.offset, `${JSON.stringify(place.section)} is there twice`);
+    return toUnusable(text, again.offset, `${JSON.stringify(path.section)} exists twice`);
   if (section === undefined) {
-    const { [place.section]: value } = whole;
-    return { state: "added", text: mark + insertProperty(text, root, place.section, value, layout) };
+    const { [path.section]: value } = whole;
+    return { state: "added", text: mark + insertProperty(text, root, path.section, value, layout) };
   }
   if (section.type !== "object")
-    return toUnusable(text, section.offset, `${JSON.stringify(place.section)} is not an object`);
-  const [existing, double] = findValues(section, place.name);
+    return toUnusable(text, section.offset, `${JSON.stringify(path.section)} is not an object`);
+  const [existing, double] = findValues(section, path.name);
   if (double !== undefined)
-    return toUnusable(text, double.offset, `${JSON.stringify(place.name)} is there twice`);
+    return toUnusable(text, double.offset, `${JSON.stringify(path.name)} exists twice`);
   if (existing === undefined)
-    return { state: "added", text: mark + insertProperty(text, section, place.name, entry, layout) };
+    return { state: "added", text: mark + insertProperty(text, section, path.name, entry, layout) };
   const value: unknown = getNodeValue(existing);
   const differs = findEntryDifferences(value, entry);
   if (differs.length === 0) return { state: "there" };
@@ -62,7 +62,7 @@ export function mergeEntry(
   };
 }
 
-/** The library calls itself for every level. */
+/** The library recurses into every level. */
 function parseSettings(text: string, errors: ParseError[]): Node | undefined | "deep" {
   try {
     return parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
@@ -72,13 +72,13 @@ function parseSettings(text: string, errors: ParseError[]): Node | undefined | "
   }
 }
 
-/** Every value of that name: more than one is more than an editor would read. */
+/** All values with that name. An editor reads only one of them. */
 function findValues(object: Node, name: string): readonly Node[] {
   const properties = (object.children ?? []).map(({ children = [] }) => children);
   return properties.flatMap(([key, value]) => (key?.value === name && value !== undefined ? [value] : []));
 }
 
-/** How the file is written: what ends a line, and what goes before a line that is one level deeper. */
+/** The line ending and the indentation of the file. */
 interface Layout {
   readonly lineEnd: string;
   readonly step: string;
@@ -90,14 +90,14 @@ function detectLayout(text: string, root?: Node): Layout {
   return { lineEnd: /\r?\n/.exec(text)?.[0] ?? "\n", step: step || "  " };
 }
 
-/** A file without any settings yet, perhaps with comments. */
+/** For a file without settings, which may have comments. */
 function formatNewSettings(text: string, whole: unknown): string {
   const layout = detectLayout(text);
   const before = text === "" || /[\r\n]$/.test(text) ? "" : layout.lineEnd;
   return before + formatValue(whole, "", layout) + layout.lineEnd;
 }
 
-/** The object's last line gets a neighbour; a comment that stands behind it stays behind it. */
+/** Inserts after the last property. A comment behind that property stays behind it. */
 function insertProperty(text: string, object: Node, key: string, value: unknown, layout: Layout): string {
   const last = object.children?.at(-1);
   const end = last === undefined ? object.offset + 1 : last.offset + last.length;
@@ -141,7 +141,7 @@ function findLineStart(text: string, offset: number): number {
   return Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) + 1;
 }
 
-/** The blanks with which the line of this place begins. */
+/** The indentation of the line at this offset. */
 function getIndent(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(findLineStart(text, offset), offset))?.[0] ?? "";
 }
@@ -159,7 +159,7 @@ function getPosition(text: string, offset: number): { readonly line: number; rea
   return { line, column: offset - findLineStart(text, offset) + 1 };
 }
 
-/** `CommaExpected` is "comma expected". */
+/** `CommaExpected` becomes "comma expected". */
 function formatErrorCode(code: string): string {
   return code.replaceAll(/\B[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
 }

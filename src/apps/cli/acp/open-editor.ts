@@ -14,53 +14,53 @@ import { readVersion } from "../version.ts";
 const HOW_TO_CONNECT =
   "No model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the editor's environment, or model in the config.yaml of Postrider's home, and try again.";
 
-/** Closing stores what was answered, and ends the editor's MCP servers: each has some seconds. */
+/** Closing stores partial answers and ends the editor's MCP servers, which takes up to some seconds each. */
 const CLOSE_LIMIT_MS = 10_000;
 
 export interface OpenEditorOptions {
   readonly all: boolean;
   readonly agent?: string;
-  /** Whatever the configuration says. */
+  /** Overrides the configuration. */
   readonly level?: LogLevel;
 }
 
-/** An editor's agent as a command runs it: with the configuration of this place, and a log in the home. */
+/** Serves an editor with the configuration of the home, and logs to the home. */
 export async function openEditor(io: Io, request: OpenEditorOptions): Promise<void> {
   const { environment } = io;
-  // The output is the protocol's alone.
+  // Only the protocol may write to stdout.
   console.log = console.info = console.debug = console.warn = console.error;
-  const place = locateConfig(io);
-  const told: string[] = [];
-  let notice = (text: string): unknown => told.push(text);
-  const config = followOptionalConfig(place, (text) => notice(text));
+  const location = locateConfig(io);
+  const early: string[] = [];
+  let notice = (text: string): unknown => early.push(text);
+  const config = followOptionalConfig(location, (text) => notice(text));
   await config.refresh();
   const log = openLog({
-    home: place.home,
+    home: location.home,
     name: "editor",
     level: request.level ?? config.current().log.level,
   });
   log.addSecrets(collectSecrets(environment, config.current()));
   notice = (text) => log.warn({}, text);
-  told.forEach(notice);
+  early.forEach(notice);
   const ending = new AbortController();
   const end = (): void => ending.abort();
   const forgetSignals = onShutdownSignals(end, { limitMs: CLOSE_LIMIT_MS });
-  // An editor that reads no more is gone, too; other commands end there and then, but here an answer may be unfinished.
+  // A closed output ends other commands at once; here a partial answer must be stored first.
   io.output.removeAllListeners("error");
   io.output.on("error", end);
-  // An editor that is gone sends no signal: the same limit holds for closing after it.
+  // The same limit as for signals: an editor that closes the connection sends none.
   const limitClosing = (): void => void setTimeout(() => process.exit(1), CLOSE_LIMIT_MS).unref();
   io.input.once("end", limitClosing);
   io.output.once("error", limitClosing);
   const crash = (error: unknown): void => {
-    log.error({ error }, "something that must not happen has happened, so the editor's agent ends");
+    log.error({ error }, "the editor process exits after an unexpected error");
     process.exit(1);
   };
   process.on("uncaughtException", crash);
   let plugins: LoadedPlugins | undefined;
   try {
     await serveEditor({
-      home: place.home,
+      home: location.home,
       environment,
       version: readVersion(),
       log,
@@ -74,17 +74,19 @@ export async function openEditor(io: Io, request: OpenEditorOptions): Promise<vo
       async agent() {
         await config.refresh();
         const name = request.agent ?? environment.POSTRIDER_AGENT;
-        plugins ??= await loadConfiguredPlugins(place.home, config.current(), (text) => log.warn({}, text));
+        plugins ??= await loadConfiguredPlugins(location.home, config.current(), (text) =>
+          log.warn({}, text),
+        );
         const { model } = config.current();
         const { agent, hint } = await chooseAgent(name, environment, model, plugins?.agents);
-        // Repeating what was said is no help in an editor.
+        // The echo agent is of no use in an editor.
         return hint === undefined ? agent : undefined;
       },
     });
   } finally {
     process.off("uncaughtException", crash);
     forgetSignals();
-    io.input.destroy(); // an editor that asks the program to end may keep its side open
+    io.input.destroy(); // on a signal, the editor may keep its side open
     config.close();
     log.close();
   }

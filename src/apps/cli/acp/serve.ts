@@ -4,29 +4,29 @@ import { prepareHome } from "../open-home.ts";
 
 export const serveEditorCommand: Command = defineCommand({
   name: "acp",
-  about: `Speaks the Agent Client Protocol on its input and output, so that editors such as Zed, JetBrains IDEs and Neovim show
-your sessions as threads. An editor starts it; postrider acp install tells it how. It works beside a running gateway and
-open terminals, on the same sessions. Whatever is shown is stored first. What goes wrong is in logs/editor.log of the
-home.`,
+  about: `Serves the Agent Client Protocol on stdin and stdout, so that editors such as Zed, JetBrains IDEs and Neovim show
+your sessions as threads. The editor starts this command; postrider acp install sets it up. It works beside a running gateway
+and open terminals, on the same sessions. It stores everything before the editor shows it. Errors are in logs/editor.log of
+the home.`,
   options: {
-    all: { type: "flag", help: "show your sessions from messengers and terminals, too" },
+    all: { type: "flag", help: "also show your sessions from messengers and terminals" },
     agent: {
       type: "text",
       value: "NAME",
-      help: "who answers: model, echo, script:FILE, ./FILE.ts or a plugin's agent (default: the model that is connected)",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or a plugin's (default: the connected model)",
     },
-    verbose: { type: "flag", short: "v", help: "log everything, whatever log.level says" },
+    verbose: { type: "flag", short: "v", help: "log everything; overrides log.level" },
   },
   examples: [
-    ["postrider acp --all", "what an editor runs that shows every session of yours"],
-    ["postrider acp --agent echo", "repeats what it is told, to see whether the editor is set up"],
+    ["postrider acp --all", "for an editor that shows all your sessions"],
+    ["postrider acp --agent echo", "repeats your prompts, to test the setup of the editor"],
   ],
   async run({ values }, io) {
     if (io.input.isTTY) {
-      printNotice(io, "This is for an editor to start: it speaks a protocol, not with people.");
+      printNotice(io, "An editor starts this command: it expects a protocol, not typed text.");
       printNotice(
         io,
-        "postrider acp install zed, jetbrains or neovim sets one up; postrider alone talks here. Ctrl-D ends this.",
+        "postrider acp install zed, jetbrains or neovim sets one up; postrider alone opens a chat here. Ctrl-D ends this.",
       );
     }
     prepareHome(io, () => {});

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { resolveHome } from "../../home.ts";
 
-/** What an editor starts, and with which variables. */
+/** The command that an editor starts. */
 export interface ServerEntry {
   readonly command: string;
   readonly args: readonly string[];
@@ -12,20 +12,20 @@ export interface ServerEntry {
 
 export interface ServerEntryOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** Sessions from other places are listed too. */
+  /** Also lists sessions from messengers and terminals. */
   readonly all: boolean;
-  /** Who answers, as `--agent` takes it. */
+  /** The value of `--agent`. */
   readonly agent?: string | undefined;
 }
 
-/** The same distance from the package's root in a clone (src) and in the package (dist). */
+/** The relative path is the same from src and from dist. */
 const ENTRY = fileURLToPath(new URL("../../../../bin/postrider.mjs", import.meta.url));
-/** The one variable that is ours. Others in an entry are a person's, and may hold keys. */
+/** The only variable that Postrider writes. Others in an entry belong to the person, and may contain keys. */
 const HOME_VARIABLE = "POSTRIDER_HOME";
 
 /**
- * Whole paths: an editor that was started from the desktop has a bare PATH, and perhaps an old Node on it. No variable of
- * this shell but the home is taken over, because editors' settings are copied, synchronised and shown to others.
+ * Absolute paths: an editor that was started from the desktop has a short PATH, perhaps with an old Node. Only the home is
+ * copied from the environment, because people synchronise and share their editor settings.
  */
 export function buildServerEntry({ environment, all, agent }: ServerEntryOptions): ServerEntry {
   const home = resolveHome(environment).folder;
@@ -41,7 +41,7 @@ export function buildServerEntry({ environment, all, agent }: ServerEntryOptions
   };
 }
 
-/** The editor starts it in another folder than the one in which the file was named. */
+/** The editor starts the command in another folder. */
 function toAbsoluteAgent(agent: string): string {
   const [, file] = /^script:(.+)$/s.exec(agent) ?? [];
   return file === undefined ? agent : `script:${resolve(file)}`;
@@ -50,23 +50,23 @@ function toAbsoluteAgent(agent: string): string {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What an entry says otherwise than the one wanted: names of fields, never their values. Fields and variables that are not
- * ours (an editor keeps a chosen model there, a person a key) make no difference.
+ * The names of the fields that differ, never their values. Fields and variables of the editor or the person, such as a
+ * chosen model or a key, are ignored.
  */
-export function findEntryDifferences(existing: unknown, wanted: Fields): readonly string[] {
+export function findEntryDifferences(existing: unknown, expected: Fields): readonly string[] {
   const fields = toFields(existing);
-  const names = Object.keys(wanted).filter(
-    (name) => name !== "env" && !isDeepStrictEqual(fields[name], wanted[name]),
+  const names = Object.keys(expected).filter(
+    (name) => name !== "env" && !isDeepStrictEqual(fields[name], expected[name]),
   );
-  const isSameHome = toFields(fields.env)[HOME_VARIABLE] === toFields(wanted.env)[HOME_VARIABLE];
+  const isSameHome = toFields(fields.env)[HOME_VARIABLE] === toFields(expected.env)[HOME_VARIABLE];
   return isSameHome ? names : [...names, `env.${HOME_VARIABLE}`];
 }
 
-/** The entry wanted, with what is not ours as it was. */
-export function combineEntries(existing: unknown, wanted: Fields): Fields {
+/** The new entry with the fields and variables that Postrider does not write. */
+export function combineEntries(existing: unknown, expected: Fields): Fields {
   const fields = toFields(existing);
   const { [HOME_VARIABLE]: _, ...env } = toFields(fields.env);
-  return { ...fields, ...wanted, env: { ...env, ...toFields(wanted.env) } };
+  return { ...fields, ...expected, env: { ...env, ...toFields(expected.env) } };
 }
 
 function toFields(value: unknown): Fields {

@@ -29,7 +29,7 @@ function modeOf(path: string): number {
 }
 
 describe("changeSettings", () => {
-  it("makes a file that is not there and its folders, for their owner alone", () => {
+  it("creates a missing file and its folders, readable only by their owner", () => {
     file = join(folder, "config", "zed", "settings.json");
     changeSettings(file, (text) => `${text}{}`);
     expect(readFileSync(file, "utf8")).toBe("{}");
@@ -38,7 +38,7 @@ describe("changeSettings", () => {
     ]);
   });
 
-  it.each([0o644, 0o600, 0o664])("keeps the mode %i of a file, and leaves nothing beside it", (mode) => {
+  it.each([0o644, 0o600, 0o664])("keeps the mode %i of a file, and leaves no temporary file", (mode) => {
     writeFileSync(file, "\ufeff{} // ü\r\n");
     chmodSync(file, mode);
     changeSettings(file, (text) => `${text}more`);
@@ -47,7 +47,7 @@ describe("changeSettings", () => {
     expect(readdirSync(folder)).toEqual(["settings.json"]);
   });
 
-  it("changes a file that is kept elsewhere there, and the link stays one", () => {
+  it("changes the target of a symbolic link, and keeps the link", () => {
     const kept = join(folder, "dotfiles");
     mkdirSync(kept);
     writeFileSync(join(kept, "zed.json"), "{}");
@@ -59,7 +59,7 @@ describe("changeSettings", () => {
     expect(readdirSync(kept)).toEqual(["zed.json"]);
   });
 
-  it("leaves a link to nothing as it is, and says so", () => {
+  it("does not change a broken link, and reports it", () => {
     symlinkSync("nowhere.json", file);
     expect(() => changeSettings(file, () => "{}")).toThrow(
       expect.objectContaining({ code: "invalid_config", message: expect.stringContaining("nowhere.json") }),
@@ -68,7 +68,7 @@ describe("changeSettings", () => {
     expect(readdirSync(folder)).toEqual(["settings.json"]);
   });
 
-  it("writes nothing when there is nothing to change, or when the change is refused", () => {
+  it("writes nothing if nothing changes or the change is refused", () => {
     writeFileSync(file, "{}");
     const before = statSync(file, { bigint: true });
     changeSettings(file, () => undefined);
@@ -83,7 +83,7 @@ describe("changeSettings", () => {
     expect(readdirSync(folder)).toEqual(["settings.json"]);
   });
 
-  it("does not overwrite what the editor has written meanwhile", () => {
+  it("does not overwrite a concurrent change of the editor", () => {
     writeFileSync(file, "one");
     let calls = 0;
     changeSettings(file, (text) => {
@@ -94,7 +94,7 @@ describe("changeSettings", () => {
     expect([readFileSync(file, "utf8"), calls]).toEqual(["two+", 2]);
   });
 
-  it("gives up on a file that changes all the time, and leaves it to whoever changes it", () => {
+  it("gives up on a file that changes all the time", () => {
     writeFileSync(file, "0");
     let calls = 0;
     expect(() =>
@@ -108,7 +108,7 @@ describe("changeSettings", () => {
     expect(readdirSync(folder)).toEqual(["settings.json"]);
   });
 
-  it("refuses what is no text, no file, or cannot be reached", () => {
+  it("refuses a file that is not text, not a file, or not readable", () => {
     writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d]));
     expect(() => changeSettings(file, () => "{}")).toThrow(/is not UTF-8 text\. Nothing was written\.$/);
     expect(readFileSync(file)).toEqual(Buffer.from([0x7b, 0xff, 0x7d]));
@@ -118,7 +118,7 @@ describe("changeSettings", () => {
     );
   });
 
-  // Root may write into whatever is protected.
+  // Root may write to protected files.
   it.skipIf(process.getuid?.() === 0)("does not replace a file that its owner has protected", () => {
     writeFileSync(file, "{}");
     chmodSync(file, 0o444);

@@ -16,14 +16,13 @@ import { dirname } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
 import { commitDraftFile, writeDraftFile } from "../../config/draft-file.ts";
 
-/** Larger than anybody's settings; whatever is, is something else. */
+/** No settings file is larger. */
 const MAX_BYTES = 8_000_000;
 const MAX_TRIES = 20;
 
 /**
- * Changes a file that belongs to another program: it has the old text or the new one, whatever happens in between, and
- * keeps its mode and owner. One that is kept elsewhere and linked here stays there. One that is not there yet is made,
- * readable by its owner alone; `change` gets an empty text then. Where it returns undefined nothing is written.
+ * Changes a file of another program atomically; its mode, its owner and a symbolic link to it stay. If there is no file,
+ * `change` gets an empty text and the new file is readable only by its owner. `undefined` writes nothing.
  */
 export function changeSettings(file: string, change: (text: string) => string | undefined): void {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -37,10 +36,10 @@ export function changeSettings(file: string, change: (text: string) => string | 
 }
 
 interface SettingsFile {
-  /** Where it really is. */
+  /** The file without symbolic links. */
   readonly target: string;
   readonly text: string;
-  /** Undefined while there is no such file. */
+  /** `undefined` if there is no file. */
   readonly stats?: Stats;
 }
 
@@ -49,18 +48,18 @@ function readSettings(file: string): SettingsFile {
     const target = realpathSync(file);
     const stats = statSync(target);
     if (!stats.isFile()) throw unusableFile(file, "is not a file");
-    if (stats.size > MAX_BYTES) throw unusableFile(file, "is larger than settings can be");
+    if (stats.size > MAX_BYTES) throw unusableFile(file, "is too large for a settings file");
     return { target, stats, text: decodeUtf8(file, readFileSync(target)) };
   } catch (error) {
     if (error instanceof PostriderError) throw error;
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw toSettingsError(file, "read", error);
   }
   if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
-    throw unusableFile(file, `is a link to ${readlinkSync(file)}, which is not there`);
+    throw unusableFile(file, `is a link to ${readlinkSync(file)}, which does not exist`);
   return { target: file, text: "" };
 }
 
-/** Byte for byte: what is not UTF-8 would not come out as it went in. */
+/** Strict, because text that is not UTF-8 would change when it is written back. */
 function decodeUtf8(file: string, bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -69,11 +68,11 @@ function decodeUtf8(file: string, bytes: Buffer): string {
   }
 }
 
-/** False when somebody else, such as the editor, has changed it meanwhile. */
+/** False if another program, such as the editor, changed the file meanwhile. */
 function tryReplace(file: string, before: SettingsFile, text: string): boolean {
   const { target, stats } = before;
   try {
-    // Only its folder has to be writable for what follows, but whoever protects the file itself means it.
+    // Replacing needs only a writable folder, but a write-protected file must not change.
     if (stats === undefined) mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
     else accessSync(target, constants.W_OK);
     const draft = writeDraftFile(target, text);
@@ -89,7 +88,7 @@ function tryReplace(file: string, before: SettingsFile, text: string): boolean {
       commitDraftFile(target, draft);
       return true;
     } finally {
-      rmSync(draft, { force: true }); // it is not there any more if it has taken the file's place
+      rmSync(draft, { force: true }); // already gone if it replaced the file
     }
   } catch (error) {
     throw error instanceof PostriderError ? error : toSettingsError(file, "written", error);
@@ -112,8 +111,8 @@ function toSettingsError(file: string, what: "read" | "written", cause: unknown)
   return new PostriderError(
     full ? "disk_full" : "read_only",
     full
-      ? `There is no room to write ${file}. It is as it was; free some space.`
-      : `${file} cannot be ${what}: ${message}. It is as it was. If another program makes this file, add the entry there: without --write it is printed.`,
+      ? `The disk is full: ${file} was not changed. Free some space.`
+      : `${file} cannot be ${what}: ${message}. The file was not changed. If another program generates it, add the entry there: without --write it is printed.`,
     { cause, details: { file } },
   );
 }

@@ -32,7 +32,7 @@ function begun(id: string): TalkEvent {
 const text = (words: string): TalkEvent => ({ type: "text", session: "s", text: words });
 
 describe("the answer to a line", () => {
-  it("is printed as it comes, and ends with its line", () => {
+  it("is streamed and ends with a line feed", () => {
     const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
     handleEvent(begun("a"));
@@ -43,7 +43,7 @@ describe("the answer to a line", () => {
     expect(out()).toBe("upon\n");
   });
 
-  it("is printed whole when it began, ended, or was given elsewhere before anybody asked for it", () => {
+  it("is printed completely when it started or ended before the printer expected it", () => {
     const early = printer();
     early.handleEvent(begun("a"));
     early.handleEvent(text("Once "));
@@ -62,7 +62,7 @@ describe("the answer to a line", () => {
     expect(elsewhere.out()).toBe("Once\n");
   });
 
-  it("is printed once, also when the next has begun before it is complete, which is not printed", () => {
+  it("is printed once, even if the next answer starts earlier, which is not printed", () => {
     const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
     handleEvent(begun("a"));
@@ -74,7 +74,7 @@ describe("the answer to a line", () => {
     expect(out()).toBe("Once\n");
   });
 
-  it("is never cut through a character", () => {
+  it("is never cut inside a character", () => {
     const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
     handleEvent(begun("a"));
@@ -85,14 +85,14 @@ describe("the answer to a line", () => {
     expect(out()).toBe("🙂b\n");
   });
 
-  it("without words is nothing, not an empty line", () => {
+  it("prints no empty line for an empty answer", () => {
     const { expect: await_, complete, out } = printer();
     await_("a");
     complete("");
     expect(out()).toBe("");
   });
 
-  it("does nothing to a terminal, and reaches a pipe as it is", () => {
+  it("cannot control a terminal, and reaches a pipe unchanged", () => {
     for (const [isTTY, printed] of [
       [true, "\u241b[2Jx\n"],
       [false, "\u001b[2Jx\n"],

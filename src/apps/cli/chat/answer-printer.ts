@@ -4,22 +4,22 @@ import type { Io } from "../io.ts";
 
 export interface AnswerPrinter {
   handleEvent(event: TalkEvent): void;
-  /** The next answer to be printed is the one to this message. */
+  /** Prints the answer to this message next. */
   expect(messageId: string): void;
-  /** Prints what has not been printed of it, and ends the line. */
+  /** Prints the rest of the answer and a line feed. */
   complete(text: string): void;
 }
 
-/** Prints the answer to one message as it arrives; answers to others, which run here too, are not ours to print. */
+/** Streams the answer to one message to stdout. It ignores other turns that run in this process. */
 export function answerPrinter(io: Io): AnswerPrinter {
-  /** The answer that is being written here. */
+  /** The message of the answer in progress. */
   let current = { to: "", text: "" };
   let expected: string | undefined;
-  /** How much of the expected answer is printed; it stays so when the next answer has begun already. */
+  /** The printed length of the expected answer. The start of the next answer does not change it. */
   let written = 0;
   const flush = (): void => {
     if (current.to !== expected) return;
-    // Half of a character is kept until the other half has come.
+    // A chunk may end inside a surrogate pair: the first half waits for the second.
     const end = /[\ud800-\udbff]$/.test(current.text) ? -1 : current.text.length;
     io.output.write(sanitizeForOutput(io, current.text.slice(written, end)));
     written = current.text.slice(0, end).length;
@@ -45,7 +45,7 @@ export function answerPrinter(io: Io): AnswerPrinter {
   };
 }
 
-/** What a pipe gets is what was said; on a terminal, nothing that was said may take the screen over. */
+/** A pipe gets the exact text. A terminal gets no control characters, so that no message controls it. */
 export function sanitizeForOutput(io: Io, text: string): string {
   return io.output.isTTY ? toPrintable(text) : text;
 }

@@ -34,8 +34,8 @@ async function asking(home: Home, kind: TerminalApprovalContext["kind"]) {
   return { answer, shown: shown.promise, notices, give, turn };
 }
 
-describe("a question in the terminal", () => {
-  it("is shown with the whole of what would be done, and waits for its answer, given anywhere", async () => {
+describe("an approval request in the terminal", () => {
+  it("shows the complete action, and accepts an answer from any chat", async () => {
     const home = await openHome();
     const { answer, shown, give } = await asking(home, "terminal");
     const words = await shown;
@@ -46,7 +46,7 @@ describe("a question in the terminal", () => {
     expect(await answer).toBe("session");
   });
 
-  it("is said to have expired", async () => {
+  it("reports that it has expired", async () => {
     const home = await openHome();
     const { answer, shown, notices } = await asking(home, "terminal");
     await shown;
@@ -56,18 +56,18 @@ describe("a question in the terminal", () => {
   });
 });
 
-describe.each(["pipe", "query"] as const)("where nobody can be asked, as with a %s", (kind) => {
-  it("it is refused at once, with a sentence that says so, and nothing waits", async () => {
+describe.each(["pipe", "query"] as const)("an approval request without a person, from a %s", (kind) => {
+  it("is denied at once with a notice, and leaves nothing pending", async () => {
     const home = await openHome();
     const { answer, notices } = await asking(home, kind);
     expect(await answer).toBe("unasked");
     expect(notices).toEqual([
-      "Nobody can be asked here, so this was not done: Run a command that deletes x. Ask for it in a terminal or a messenger, and allow it there.",
+      "Denied, because nobody can approve it here: Run a command that deletes x. Ask again in a terminal or a messenger, and approve it there.",
     ]);
     expect(await home.store.access.listApprovals({ person: OWNER })).toEqual([]);
   });
 
-  it("it is done where it was always allowed before", async () => {
+  it("is allowed by an earlier permanent approval", async () => {
     const home = await openHome();
     const before = await asking(home, "terminal");
     await before.shown;

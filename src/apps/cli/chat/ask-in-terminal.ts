@@ -16,15 +16,12 @@ import { requestApproval } from "../../../turns/request-approval.ts";
 export interface TerminalApprovalContext {
   readonly store: Store;
   readonly clock: Clock;
-  /** Whether somebody sits there: nobody does at a pipe or behind a single question. */
+  /** Only an interactive terminal has a person who can answer. */
   readonly kind: "terminal" | "query" | "pipe";
   notify(text: string): void;
 }
 
-/**
- * Asks whoever sits at the terminal; they answer by a command there, or from any other place of theirs. Where nobody sits,
- * it is refused at once, unless it was allowed before.
- */
+/** Asks the person at the terminal, who answers with a command there or in another chat. Without a terminal it denies. */
 export async function askInTerminal(
   { store, clock, kind, notify }: TerminalApprovalContext,
   turn: Turn,
@@ -48,7 +45,7 @@ async function denyUnattended(
     isOpen = true;
     await store.access.answerApproval({ person, approval, answer: "expired", now: clock.now() });
     notify(
-      `Nobody can be asked here, so this was not done: ${request.title}. Ask for it in a terminal or a messenger, and allow it there.`,
+      `Denied, because nobody can approve it here: ${request.title}. Ask again in a terminal or a messenger, and approve it there.`,
     );
   };
   const answer = await requestApproval({ store, clock, sendQuestion: put }, turn, request, signal);
@@ -57,11 +54,11 @@ async function denyUnattended(
 
 function formatQuestion({ request }: Approval): string {
   const { title, detail } = request;
-  const kept = canBeKept(request) ? ", /approve session or /approve always from now on" : "";
+  const kept = canBeKept(request) ? ", /approve session or /approve always allows it from now on" : "";
   const words = [
     `**May I?** ${escapeMarkdown(title)}`,
     detail === undefined ? "" : fenceCode(detail),
-    `_/approve allows it once${kept}, /deny does not. Unanswered, it is not done._`,
+    `_/approve allows it once${kept}, /deny denies it. Without an answer it is denied._`,
   ];
   return words.filter(Boolean).join("\n");
 }

@@ -3,15 +3,15 @@ import type { ChatCommand, ChatCommandContext } from "../../../commands/command.
 import { listAvailableCommands } from "../../../commands/table.ts";
 import { toOneLine } from "../../../core/printable.ts";
 
-/** Completes commands, and after them titles and handles. What is not a command is left alone. */
-export function completion(place: ChatCommandContext): AutocompleteProvider {
+/** Completes commands and their arguments (titles and handles). Other text gets no completion. */
+export function completion(context: ChatCommandContext): AutocompleteProvider {
   const commands = new CombinedAutocompleteProvider(
-    listAvailableCommands(place).map((command) => ({
+    listAvailableCommands(context).map((command) => ({
       name: command.name,
       description: command.summary,
       ...(command.parameters !== undefined && { argumentHint: command.parameters }),
       ...(command.complete !== undefined && {
-        getArgumentCompletions: (begun: string) => completeArguments(place, command, begun),
+        getArgumentCompletions: (prefix: string) => completeArguments(context, command, prefix),
       }),
     })),
     process.cwd(),
@@ -26,8 +26,8 @@ export function completion(place: ChatCommandContext): AutocompleteProvider {
   };
 }
 
-async function completeArguments(place: ChatCommandContext, command: ChatCommand, begun: string) {
-  const choices = (await command.complete?.(place, begun)) ?? [];
+async function completeArguments(context: ChatCommandContext, command: ChatCommand, prefix: string) {
+  const choices = (await command.complete?.(context, prefix)) ?? [];
   return choices.map(({ line, label, about }) => ({
     value: line.slice(command.name.length + 2),
     label: toOneLine(label),

@@ -6,22 +6,22 @@ import { markdownChunks } from "./markdown-chunks.ts";
 import type { Theme } from "./theme.ts";
 import { formatToolCall, formatToolResult } from "./tool-lines.ts";
 
-/** What was said and what was told about it, one under the other. */
+/** The messages and notices of a conversation, from top to bottom. */
 export interface ConversationView extends Component {
   clear(): void;
   showMessage(message: Message): void;
-  /** A reply of a command, a notice: Markdown that nobody said. */
+  /** Shows the reply of a command or a notice: Markdown that is not a message. */
   showMarkdown(markdown: string): void;
   showError(sentence: string): void;
-  /** What a tool does, in a few words. */
+  /** Shows one line about a tool call. */
   showRemark(text: string): void;
-  /** An answer that grows; nothing is to be seen of it before its first words. */
+  /** Starts an answer in progress. It stays invisible until its first text. */
   startAnswer(): { add(text: string): void; end(remark?: string): void };
 }
 
-/** So much of a text is formatted; the rest of it is shown as it was written. */
+/** Text up to this length is formatted as Markdown; the rest is shown as plain text. */
 const MAX_FORMATTED = 32_000;
-/** So much of a text is shown: each frame costs time for every line. */
+/** Text up to this length is shown, because each frame costs time for every line. */
 const MAX_SHOWN = 100_000;
 
 export function conversationView(theme: Theme): ConversationView {
@@ -34,7 +34,7 @@ export function conversationView(theme: Theme): ConversationView {
   const remark = (text: string): void =>
     add(new Text(theme.dim(toPrintable(text.slice(0, MAX_FORMATTED))), 1, 0));
 
-  /** Markdown that grows: what is whole stays as it is, only the last piece is made anew. */
+  /** Markdown that grows: complete chunks stay, only the last one is rendered again. */
   function growingMarkdown(): { add(text: string): void; end(): void } {
     const pieces = markdownChunks();
     let last: Markdown | Text | undefined;
@@ -105,7 +105,7 @@ export function conversationView(theme: Theme): ConversationView {
   };
 }
 
-/** What a message has besides its words. */
+/** The parts of a message that are not text. */
 function describeExtras(message: Message): string[] {
   const calls = (message.toolCalls ?? []).map(formatToolCall);
   const parts = message.parts.flatMap((part) => {

@@ -2,24 +2,21 @@ import { type Editor, matchesKey } from "@earendil-works/pi-tui";
 import type { AgentChat } from "../../../turns/agent-chat.ts";
 import { onShutdownSignals, toSignalExitCode } from "../../shutdown-signals.ts";
 
-/** Two presses of Ctrl-C within this leave. */
+/** Two presses of Ctrl-C within this time exit. */
 const DOUBLE_PRESS_MS = 1500;
-/** How long closing may take after a signal. */
+/** The time limit for a shutdown after a signal. */
 const CLOSE_LIMIT_MS = 10_000;
 
 export interface ExitKeys {
-  /** Whether the key was one of these, and is dealt with. */
+  /** True when the key was handled here. */
   handleKey(data: string): boolean;
   exit(code: number): void;
-  /** The exit code, when it is time to go. */
+  /** Resolves with the exit code on exit. */
   readonly exitCode: Promise<number>;
   dispose(): void;
 }
 
-/**
- * Ctrl-C stops the answer, else empties the editor; twice it leaves. Esc stops the answer. Ctrl-D on an empty line
- * leaves. So do the signals of a terminal that is closed and of a system that shuts down.
- */
+/** Ctrl-C stops the answer or else clears the editor; twice it exits. Esc stops the answer. Ctrl-D and signals exit. */
 export function exitKeys(options: {
   readonly talk: AgentChat;
   readonly editor: Editor;
@@ -43,7 +40,7 @@ export function exitKeys(options: {
     if (isSecond) leave(0);
     else if (talk.isAnswering()) void talk.stop();
     else editor.setText("");
-    hint("Ctrl-C again leaves; everything is kept");
+    hint("Press Ctrl-C again to exit; everything is saved");
     render();
   }
 

@@ -1,6 +1,6 @@
 import { common, createLowlight } from "lowlight";
 
-/** A node of a highlighted text: words, or a span of them with a class. */
+/** A node of a highlighted text: plain text, or a span with a class. */
 type HighlightNode =
   | { readonly type: "text"; readonly value: string }
   | {
@@ -9,7 +9,7 @@ type HighlightNode =
       readonly children?: readonly HighlightNode[];
     };
 
-/** The eight colours that every terminal has, so that the person's own palette decides. */
+/** The eight standard colours, so that the terminal's own palette applies. */
 const COLORS: Readonly<Record<string, number>> = {
   keyword: 35,
   "selector-tag": 35,
@@ -32,12 +32,12 @@ const COLORS: Readonly<Record<string, number>> = {
   type: 33,
 };
 
-/** Longer code stays plain: some of the grammars take four times as long for twice the code. */
+/** Longer code stays plain, because some grammars take quadratic time. */
 const MAX_CODE_LENGTH = 4000;
-/** Its grammar takes seconds for a page of brackets. */
+/** Their grammars take seconds for a page of brackets. */
 const SLOW_GRAMMAR = "markdown";
 
-/** Colours code by its language; a language that is not known stays plain. Lines are coloured one by one. */
+/** Highlights code by its language, line by line. An unknown language stays plain. */
 export function highlighter(): (code: string, language?: string) => string[] {
   const { [SLOW_GRAMMAR]: _, ...grammars } = common;
   const lowlight = createLowlight(grammars);
@@ -69,7 +69,7 @@ function findColor(classes: unknown): number | undefined {
   return known.find((color) => color !== undefined);
 }
 
-/** A colour does not outlast its line. */
+/** A colour ends with its line. */
 function paint(text: string, color: number | undefined): string {
   if (color === undefined) return text;
   return text.replaceAll(/[^\n]+/g, (line) => `\x1b[${color}m${line}\x1b[39m`);

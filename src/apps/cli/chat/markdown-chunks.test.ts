@@ -2,24 +2,24 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { markdownChunks } from "./markdown-chunks.ts";
 
-describe("Markdown in pieces", () => {
+describe("Markdown in chunks", () => {
   it("stays whole while it is short", () => {
     expect(markdownChunks().add("one\n\ntwo")).toEqual({ whole: [], growing: "one\n\ntwo" });
   });
 
-  it("ends a piece at an empty line, and never within a block of code that fits", () => {
+  it("ends a chunk at an empty line, and never inside a code block that fits", () => {
     const code = `\`\`\`ts\n${"const x = 1;\n\n".repeat(400)}\`\`\`\n`;
     const { whole, growing } = markdownChunks().add(`${"word ".repeat(300)}\n\n${code}after`);
     expect([...whole, growing]).toEqual([`${"word ".repeat(300)}\n\n`, code, "after"]);
   });
 
-  it("closes and opens again a block of code that is too long", () => {
+  it("closes and reopens a code block that is too long", () => {
     const { whole, growing } = markdownChunks().add(`\`\`\`ts\n${"const x = 1;\n".repeat(3000)}`);
     for (const piece of whole) expect(piece.startsWith("```ts\n") && piece.endsWith("\n```")).toBe(true);
     expect(growing.startsWith("```ts\n")).toBe(true);
   });
 
-  it("shows quotes of six levels at most", () => {
+  it("shows at most six quote levels", () => {
     expect(
       markdownChunks()
         .add(`${">".repeat(5000)} deep`)
@@ -28,7 +28,7 @@ describe("Markdown in pieces", () => {
     expect(markdownChunks().add("> > > > > > > > deep").growing).toBe("> > > > > > deep");
   });
 
-  it("loses nothing, makes no piece too long, and says the same however the text comes", () => {
+  it("loses nothing, limits the chunk length, and does not depend on how the text arrives", () => {
     const part = fc.oneof(
       fc.constantFrom("\n", "\n\n", " ", "- a\n", "word ".repeat(200), "x".repeat(3000), "👩‍🚀".repeat(900)),
       fc.string({ maxLength: 50 }),

@@ -1,17 +1,17 @@
 import { advanceFence, type OpenFence } from "../../../core/split-text.ts";
 
-/** From this length on, a piece ends at the next empty line. */
+/** A chunk of this length ends at the next empty line. */
 const TARGET_LENGTH = 2000;
-/** A piece that has no empty line ends here: what reads Markdown takes ever longer for long ones. */
+/** A chunk without an empty line ends here, because the Markdown parser takes more than linear time. */
 const MAX_LENGTH = 4000;
-/** A block of code is cheap to read, and is cut only when it is longer than this. */
+/** A code block is cheap to parse and is split only when it is longer than this. */
 const MAX_CODE_LENGTH = 16_000;
-/** What reads Markdown calls itself for every level of quotes. */
+/** The Markdown parser recurses for every quote level. */
 const DEEP_QUOTE = /^((?: {0,3}>[ \t]?){6})(?: {0,3}>[ \t]?)+/gm;
 
-/** Divides Markdown that grows into pieces that are shown one by one, so that only the last is ever read again. */
+/** Splits growing Markdown into chunks, so that only the last one is parsed again. */
 export interface MarkdownChunks {
-  /** Gives the pieces that are whole now, and the one that still grows. */
+  /** Returns the chunks that are complete now, and the one that still grows. */
   add(text: string): { readonly whole: readonly string[]; readonly growing: string };
 }
 
@@ -35,16 +35,16 @@ export function markdownChunks(): MarkdownChunks {
 
 interface Cut {
   readonly end: number;
-  /** A block of code that goes on behind the cut. */
+  /** A code block that continues after the split. */
   readonly open?: OpenFence;
 }
 
-/** Where the first piece ends; nothing while more may belong to it. */
+/** The end of the first chunk; undefined while more text may belong to it. */
 function findNextCut(text: string): Cut | undefined {
   if (text.length <= TARGET_LENGTH) return undefined;
   const window = text.slice(0, MAX_CODE_LENGTH + 1);
   let open: OpenFence | undefined;
-  /** Where the line begins that opened the block. */
+  /** The start of the line that opened the block. */
   let opened = 0;
   let at = 0;
   while (at < window.length) {
@@ -67,7 +67,7 @@ function findNextCut(text: string): Cut | undefined {
   return undefined;
 }
 
-/** The last space of a line that is too long. */
+/** The last space in a line that is too long. */
 function findBreak(window: string): number {
   const space = window.lastIndexOf(" ", MAX_LENGTH);
   const end = space > TARGET_LENGTH ? space + 1 : MAX_LENGTH;

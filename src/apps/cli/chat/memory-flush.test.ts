@@ -48,8 +48,8 @@ async function terminal(more: { readonly stays?: boolean; readonly enabled?: boo
 const remembered = async ({ store }: Home) => (await store.memory.getMemory({ owner: OWNER })).entries;
 const waiting = ({ store, clock }: Home) => store.memory.claimFlush({ runner: "another", now: clock.now() });
 
-describe("a session that is left in a terminal", () => {
-  it("is looked through after /new and after /resume, once for what was said", async () => {
+describe("a session that a terminal leaves", () => {
+  it("is flushed once after /new and after /resume", async () => {
     const { home, here, ask, command } = await terminal();
     for (const words of ["one", "two"]) await ask(words);
     const first = await here();
@@ -64,7 +64,7 @@ describe("a session that is left in a terminal", () => {
     expect(await remembered(home)).toEqual([first, second]);
   });
 
-  it("is looked through when the policy has begun another, and nobody waits for that", async () => {
+  it("is flushed in the background when the reset policy starts another one", async () => {
     const { home, memory, here, ask, command } = await terminal();
     for (const words of ["one", "two"]) await ask(words);
     const first = await here();
@@ -76,7 +76,7 @@ describe("a session that is left in a terminal", () => {
     await expect.poll(() => remembered(home)).toEqual([first]);
   });
 
-  it("is taken up where an earlier terminal fell, with the first words", async () => {
+  it("is flushed with the first message after an earlier terminal crashed", async () => {
     const { home, memory, here, ask } = await terminal();
     for (const words of ["one", "two"]) await ask(words);
     await home.store.memory.requestFlush({ session: await here(), now: home.clock.now() });
@@ -85,7 +85,7 @@ describe("a session that is left in a terminal", () => {
     await expect.poll(() => remembered(home)).toEqual([first]);
   });
 
-  it("is left to whoever runs next where only one question was asked", async () => {
+  it("is left to the next process after a single question", async () => {
     const { home, here, ask, command } = await terminal({ stays: false });
     for (const words of ["one", "two"]) await ask(words);
     const first = await here();
@@ -94,7 +94,7 @@ describe("a session that is left in a terminal", () => {
     expect(await waiting(home)).toMatchObject({ session: first, owner: OWNER });
   });
 
-  it("is shown to nobody where memory is switched off", async () => {
+  it("is not flushed when memory is disabled", async () => {
     const { home, memory, ask, command } = await terminal({ enabled: false });
     for (const words of ["one", "two"]) await ask(words);
     await command("new");

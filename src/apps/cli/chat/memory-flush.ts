@@ -15,17 +15,17 @@ export interface MemoryFlushOptions {
   readonly clock: Clock;
   readonly runner: string;
   readonly agent: Agent;
-  /** As configured now. */
+  /** The current configuration. */
   memory(): MemorySettings;
-  /** Whether this place stays long enough to look through what was said; else whoever runs next does. */
+  /** Whether this process lives long enough to run flushes. If not, the next process runs them. */
   readonly isLongLived: boolean;
 }
 
-/** What is left in a terminal is told to the memory. */
+/** Flushes sessions to the memory when a terminal switches to another session. */
 export interface MemoryFlush {
-  /** A turn begins: its session may have taken the place of another, and what fell before may be taken up. Nobody waits. */
+  /** A turn starts: its session may have replaced another, and pending flushes of a crashed process may run. */
   startTurn(turn: Pick<Turn, "fresh">): void;
-  /** The same sessions; whoever goes from one to another has left the first. */
+  /** Wraps the sessions: a switch to another session requests a flush of the first. */
   wrapSessions(sessions: Sessions, talk: Pick<AgentChat, "findCurrent">): Sessions;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function memoryFlush(options: MemoryFlushOptions): MemoryFlush {
   const { store, clock, runner, agent } = options;
   let made: Promise<Flusher> | undefined;
   let isClosing = false;
-  /** Loaded when there is something to look through: nobody waits for that at the start. */
+  /** Loaded when there is something to flush, to keep the start fast. */
   function flusher(): Promise<Flusher> {
     made ??= import("../../../turns/flush.ts").then((found) =>
       found.flusher(
@@ -61,7 +61,7 @@ export function memoryFlush(options: MemoryFlushOptions): MemoryFlush {
     startTurn({ fresh }) {
       if (fresh === undefined && made !== undefined) return;
       const work = fresh === undefined ? look() : left(fresh.previous.session);
-      work.catch(doNothing); // whoever runs next looks again
+      work.catch(doNothing); // the next process tries again
     },
     wrapSessions: (sessions, talk) => flushBeforeSwitch(sessions, talk, left),
     async close() {
@@ -72,5 +72,5 @@ export function memoryFlush(options: MemoryFlushOptions): MemoryFlush {
 }
 
 const doNothing = (): void => {};
-/** Nobody in the terminal has asked for it; what goes wrong with it is no concern of theirs. */
+/** The person did not request the flush, so its failure is not shown. */
 const SILENT_LOG: Log = { debug: doNothing, info: doNothing, warn: doNothing, error: doNothing };

@@ -2,7 +2,7 @@ import { type Component, truncateToWidth } from "@earendil-works/pi-tui";
 import { toOneLine } from "../../../core/printable.ts";
 import type { Theme } from "./theme.ts";
 
-/** What was said while an answer was being written: stored, and shown until its turn has come. */
+/** Messages that are stored and pending while an answer is in progress. */
 export interface PendingView extends Component {
   add(messageId: string, text: string): void;
   remove(messageId: string): void;
@@ -16,7 +16,7 @@ export function pendingView(theme: Theme): PendingView {
     remove: (messageId) => void texts.delete(messageId),
     count: () => texts.size,
     render: (width) =>
-      [...texts.values()].map((text) => truncateToWidth(theme.dim(` waiting: ${toOneLine(text)}`), width)),
+      [...texts.values()].map((text) => truncateToWidth(theme.dim(` pending: ${toOneLine(text)}`), width)),
     invalidate() {},
   };
 }

@@ -12,7 +12,7 @@ import type { Theme } from "./theme.ts";
 
 const ROWS = 8;
 
-/** A list to pick from; typing narrows it. */
+/** A list to pick from. Typing filters it. */
 export function picker(
   title: string,
   choices: readonly Choice[],
@@ -52,7 +52,7 @@ export function picker(
       }
     },
     render(width) {
-      const heading = theme.bold(` ${title}`) + theme.dim("  type to filter · Enter picks · Esc leaves");
+      const heading = theme.bold(` ${title}`) + theme.dim("  type to filter · Enter selects · Esc cancels");
       return [truncateToWidth(heading, width), ...input.render(width), ...list.render(width)];
     },
     invalidate() {
@@ -61,7 +61,7 @@ export function picker(
   };
 }
 
-/** Every word must be somewhere in the row. */
+/** The row must contain every word. */
 function filterChoices(choices: readonly Choice[], filter: string): readonly Choice[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return choices.filter(({ line, label, about }) => {

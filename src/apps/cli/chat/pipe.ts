@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
+import { applyReply } from "../../../commands/apply-reply.ts";
 import type { ChatCommandContext } from "../../../commands/command.ts";
-import { formatMessagesAround } from "../../../commands/messages-around.ts";
 import { runChatCommand } from "../../../commands/table.ts";
 import { parseCommand, unescapeSlash } from "../../../core/command-grammar.ts";
 import type { FreshStart } from "../../../core/conversation.ts";
@@ -18,18 +18,15 @@ import { prepareHome } from "../open-home.ts";
 import { type AnswerPrinter, answerPrinter, sanitizeForOutput } from "./answer-printer.ts";
 import { type ChatStart, openChatSession, startChat, type TerminalChat } from "./start-chat.ts";
 
-/** So many lines are read ahead, so that a `/stop` among them is seen; no more, however long the input is. */
+/** The number of lines that are read ahead to find a `/stop`. The limit bounds the memory for long input. */
 const MAX_LINES = 1000;
-/** How long storing what was said may take after a signal. */
+/** The time limit for storing the answer after a signal. */
 const CLOSE_LIMIT_MS = 10_000;
 
-/**
- * A line in, an answer out, until the input ends. Lines are taken in order, commands too, but `/stop` acts at once: that
- * is what it is for.
- */
+/** Answers each line of the input, in order, until the input ends. Only `/stop` acts at once. */
 export async function runPipe(
   io: Io,
-  beginning: ChatStart,
+  start: ChatStart,
   agent: Agent,
   config: Config | undefined,
   plugins?: LoadedPlugins,
@@ -74,12 +71,12 @@ export async function runPipe(
     { signals: ["SIGINT", "SIGTERM"], limitMs: CLOSE_LIMIT_MS },
   );
   try {
-    // What a killed process had accepted is answered first. Its reader is gone: ours expects answers to its own lines.
+    // Messages that a killed process accepted are answered first, on stderr: stdout is for our own lines.
     for (const { text, reason } of await talk.recover()) {
-      if (text !== "") printNotice(io, `An earlier start had left this to be answered: ${toPrintable(text)}`);
+      if (text !== "") printNotice(io, `Answer to a message from an earlier run: ${toPrintable(text)}`);
       if (reason !== undefined) printNotice(io, `postrider: ${reason}`);
     }
-    if (beginning !== "here") await openChatSession(commandContext, beginning);
+    if (start !== "here") await openChatSession(commandContext, start);
     for (;;) {
       const line = lines.shift();
       if (line === undefined) {
@@ -108,7 +105,7 @@ export async function runPipe(
   }
 }
 
-/** One line. True when it was the last. */
+/** Handles one line. Returns true when it was the last. */
 async function handleLine(
   io: Io,
   chat: TerminalChat,
@@ -122,13 +119,18 @@ async function handleLine(
     return false;
   }
   if ((await commandContext.chat.findCurrent()) === undefined) await commandContext.chat.open();
-  const reply = await runChatCommand(commandContext, command.name, command.args);
-  const excerpt = reply.around === undefined ? "" : await formatMessagesAround(commandContext, reply.around);
-  for (const text of [reply.text, excerpt])
-    if (text !== "") io.output.write(`${sanitizeForOutput(io, text)}\n`);
-  if (reply.document !== undefined) io.output.write(`${saveDocument(reply.document)}\n`);
-  if (reply.say !== undefined) await printAnswer(io, chat, reply.say, printing);
-  return reply.leave === true;
+  let isLast = false;
+  await applyReply(commandContext, runChatCommand(commandContext, command.name, command.args), {
+    show(texts, { document }) {
+      for (const text of texts) io.output.write(`${sanitizeForOutput(io, text)}\n`);
+      if (document !== undefined) io.output.write(`${saveDocument(document)}\n`);
+    },
+    submit: (text) => printAnswer(io, chat, text, printing),
+    leave: () => {
+      isLast = true;
+    },
+  });
+  return isLast;
 }
 
 async function printAnswer(
@@ -141,8 +143,8 @@ async function printAnswer(
   if (said.fresh?.noticeDue) printNotice(io, formatResetNotice(commandContext, said.fresh));
   printing.expect(said.messageId);
   const stored = await said.answer;
-  if (stored === undefined) throw new PostriderError("not_found", "That line was cancelled before its turn.");
-  // Written as it came, if it came here; else another process has answered.
+  if (stored === undefined) throw new PostriderError("not_found", "The line was cancelled before its turn.");
+  // Streamed already if the turn ran here; otherwise another process answered.
   printing.complete(getText(stored));
   const error = stored.extra?.error;
   if (error !== undefined) throw new PostriderError("agent_failed", String(error));

@@ -13,11 +13,11 @@ import { sanitizeForOutput } from "./answer-printer.ts";
 import { type ChatStart, openChatSession, startChat } from "./start-chat.ts";
 import { appendStdin } from "./stdin-text.ts";
 
-/** How long storing what was said may take after a signal. */
+/** The time limit for storing the answer after a signal. */
 const CLOSE_LIMIT_MS = 10_000;
 
 export interface QueryRequest {
-  /** `-` reads it from stdin, so that it can have many lines; else what comes on stdin is its context. */
+  /** `-` reads the question from stdin, so that it can have many lines. Otherwise stdin is its context. */
   readonly question: string;
   readonly start: ChatStart;
   readonly agent: Agent;
@@ -26,14 +26,14 @@ export interface QueryRequest {
   readonly json: boolean;
 }
 
-/** Asks once, in a session of its own unless one is named. What is stopped by Ctrl-C or SIGTERM is kept. */
+/** Asks one question, in a new session unless one is named. Ctrl-C and SIGTERM keep the partial answer. */
 export async function runQuery(
   io: Io,
   { question, start, agent, config, plugins, json }: QueryRequest,
 ): Promise<number> {
-  if (question.trim() === "") throw usageError("There is no question: write postrider -q TEXT");
+  if (question.trim() === "") throw usageError("The question is empty. Use: postrider -q TEXT");
   const asked = question === "-" ? (await readAll(io.input)).trimEnd() : await appendStdin(io, question);
-  if (asked.trim() === "") throw usageError("There is no question: write postrider -q TEXT");
+  if (asked.trim() === "") throw usageError("The question is empty. Use: postrider -q TEXT");
   const chat = await startChat({
     home: prepareHome(io),
     environment: io.environment,
@@ -63,7 +63,7 @@ export async function runQuery(
     const said = await talk.submit(asked);
     const answer = await said.answer;
     if (answer === undefined && interrupted.signal.aborted) {
-      // It was waiting for another terminal's answer; nobody waits for its own any more.
+      // It was pending behind another terminal's answer, and its reader is gone.
       await talk.cancelPending(said.conversation.number);
       return endCode;
     }

@@ -1,6 +1,6 @@
 import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
+import { applyReply } from "../../../commands/apply-reply.ts";
 import type { Choice, CommandReply } from "../../../commands/command.ts";
-import { formatMessagesAround } from "../../../commands/messages-around.ts";
 import { getAllowedCommand, runChatCommand } from "../../../commands/table.ts";
 import { parseCommand, unescapeSlash } from "../../../core/command-grammar.ts";
 import type { Agent } from "../../../ports/agent.ts";
@@ -23,10 +23,10 @@ import { type ChatStart, openChatSession, startChat } from "./start-chat.ts";
 import { statusLine } from "./status-line.ts";
 import { buildTheme } from "./theme.ts";
 
-/** The chat on a terminal: what was said above, an editor and a status line below. Resolves with the exit code. */
+/** The chat screen: messages above, an editor and a status line below. Resolves with the exit code. */
 export async function runScreen(
   io: Io,
-  beginning: ChatStart,
+  startIn: ChatStart,
   agent: Agent,
   config: Config | undefined,
   hint?: string,
@@ -50,7 +50,7 @@ export async function runScreen(
   };
   const closing = new AbortController();
   let isStarted = false;
-  // Whatever breaks, the person gets a terminal back that they can type in.
+  // The terminal must work again after any error.
   const giveBack = (): void => {
     if (isStarted) tui.stop();
     isStarted = false;
@@ -70,7 +70,7 @@ export async function runScreen(
           .then((model) =>
             proposeTitle({ agent, sessions, who: commandContext.who, model }, session, closing.signal),
           )
-          .then(shown.refresh, () => {}); // a conversation without a title is found all the same
+          .then(shown.refresh, () => {}); // a session works without a title
       }
     },
     notify: (text) => tell(text),
@@ -92,37 +92,42 @@ export async function runScreen(
 
   async function say(text: string): Promise<void> {
     const said = await talk.submit(text);
-    // The policy, or another terminal, has begun a new session since.
+    // The reset policy or another terminal may have started a new session.
     if (said.session.id !== shown.current()) await shown.draw(said.session);
     if (said.fresh?.noticeDue) tell(formatResetNotice(commandContext, said.fresh));
     shown.addPending(said.messageId, text);
     await shown.refresh();
     const answer = await said.answer;
     waiting.remove(said.messageId);
-    if (answer === undefined) tell("*That message was cancelled before its turn.*");
+    if (answer === undefined) tell("*The message was cancelled before its turn.*");
     await shown.refresh();
   }
 
   async function command(name: string, args: string): Promise<void> {
     const found = getAllowedCommand(commandContext, name);
     const choices = (await found.listChoices?.(commandContext, args)) ?? [];
-    if (choices.length === 0) return heed(await found.run(commandContext, args));
+    if (choices.length === 0) return showReply(found.run(commandContext, args));
     const picked = parseCommand((await pick(`/${found.name} ${args}`.trim(), choices))?.line ?? "");
-    if (picked !== undefined) await heed(await runChatCommand(commandContext, picked.name, picked.args));
+    if (picked !== undefined) await showReply(runChatCommand(commandContext, picked.name, picked.args));
   }
 
-  async function heed(reply: CommandReply): Promise<void> {
-    const now = reply.moved ? await talk.findCurrent() : undefined;
-    if (now !== undefined) await shown.draw(now.session);
-    if (reply.text !== "") tell(reply.text);
-    if (reply.around !== undefined) tell(await formatMessagesAround(commandContext, reply.around));
-    if (reply.document !== undefined) tell(saveDocument(reply.document));
-    await shown.refresh();
-    if (reply.leave) keys.exit(0);
-    if (reply.say !== undefined) say(reply.say).catch(fail);
+  function showReply(reply: Promise<CommandReply>): Promise<void> {
+    return applyReply(commandContext, reply, {
+      async onMoved() {
+        const current = await talk.findCurrent();
+        if (current !== undefined) await shown.draw(current.session);
+      },
+      async show(texts, { document }) {
+        for (const text of texts) tell(text);
+        if (document !== undefined) tell(saveDocument(document));
+        await shown.refresh();
+      },
+      leave: () => keys.exit(0),
+      submit: (text) => void say(text).catch(fail),
+    });
   }
 
-  /** A list takes the editor's place until something is picked or it is left. */
+  /** Shows a list instead of the editor until the person picks an entry or cancels. */
   function pick(title: string, choices: readonly Choice[]): Promise<Choice | undefined> {
     return new Promise((resolve) => {
       const list = picker(title, choices, theme, (choice) => {
@@ -146,7 +151,7 @@ export async function runScreen(
     const typed = parseCommand(text);
     editor.addToHistory(text);
     if (typed === undefined) say(unescapeSlash(text)).catch(fail);
-    // /stop must not wait for a command that waits for an answer; the others keep their order.
+    // /stop must not queue behind a command that waits for an answer. The others keep their order.
     else if (typed.name === "stop") command(typed.name, typed.args).catch(fail);
     else commands = commands.then(() => command(typed.name, typed.args)).catch(fail);
   };
@@ -157,7 +162,7 @@ export async function runScreen(
     hint: (text) => status.showHint(text),
     render: () => tui.requestRender(),
   });
-  // What was typed before the terminal was ours has its Enter changed to a line feed by the system.
+  // The system turns an Enter that was typed before raw mode into a line feed.
   let isTypedAhead = true;
   tui.addInputListener((data) => (isTypedAhead && data === "\n" ? { data: "\r" } : undefined));
   tui.addInputListener((data) => {
@@ -169,7 +174,7 @@ export async function runScreen(
   process.once("uncaughtExceptionMonitor", giveBack);
   process.once("exit", giveBack);
   try {
-    const opened = await openChatSession(commandContext, beginning);
+    const opened = await openChatSession(commandContext, startIn);
     arrange(editor);
     process.stdin.once("data", () => {
       setImmediate(() => {
@@ -186,7 +191,7 @@ export async function runScreen(
     for (const line of welcome) tell(line);
     if (hint !== undefined) tell(hint);
     if (opened.session.messageCount === 0)
-      tell("Say something. `/help` lists the commands; Ctrl-C twice leaves.");
+      tell("Type a message. `/help` lists the commands; Ctrl-C twice exits.");
     talk.recover().catch(fail);
     return await keys.exitCode;
   } finally {

@@ -9,7 +9,7 @@ import type { PendingView } from "./pending-view.ts";
 import type { StatusLine } from "./status-line.ts";
 import { formatToolCall, formatToolResult } from "./tool-lines.ts";
 
-/** How much of a session is drawn when it is opened; /history has the rest. */
+/** The number of messages that are drawn when a session opens; /history shows the rest. */
 const DRAWN_MESSAGES = 40;
 
 export interface SessionScreenOptions {
@@ -17,17 +17,17 @@ export interface SessionScreenOptions {
   readonly view: ConversationView;
   readonly pending: PendingView;
   readonly status: StatusLine;
-  /** Something has changed; `true` when all of it has. */
+  /** Requests a new frame; `true` redraws everything. */
   render(whole?: boolean): void;
-  /** A person's message is on the screen: the arrow keys bring it back. */
+  /** Adds a person's message to the input history (arrow keys). */
   addToHistory(text: string): void;
 }
 
-/** One session on the screen: what it shows, what is being answered in it, and what others say there meanwhile. */
+/** One session on the screen: its messages, the answer in progress, and new messages from elsewhere. */
 export interface SessionScreen {
   draw(session: Session): Promise<void>;
   handleEvent(event: TalkEvent): void;
-  /** Accepted; shown as waiting unless its turn has come already. */
+  /** Shows an accepted message as pending, unless its turn has started. */
   addPending(messageId: string, text: string): void;
   refresh(): Promise<void>;
   current(): string | undefined;
@@ -39,30 +39,30 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
   const { sessions, chat, who, agent } = options.commandContext;
   let session: Session | undefined;
   let following = new AbortController();
-  /** Seqs of the session that are on the screen. */
+  /** The seqs that are on the screen. */
   let drawn = new Set<number>();
-  /** Messages whose turn came before their number was known here. */
+  /** Messages whose turn started before their number was known here. */
   const begun = new Set<string>();
-  /** What others said while an answer was growing at the end of the screen. */
+  /** Messages from elsewhere that arrived while an answer was in progress. */
   let held: Message[] = [];
   let growing: ReturnType<ConversationView["startAnswer"]> | undefined;
-  /** The seq of what is being answered: what is stored behind it until the end of the turn is on the screen as it comes. */
+  /** The seq that is being answered. Messages of its turn are already on the screen as events. */
   let answeredFrom = 0;
 
-  /** What comes next stands below what was just shown, not in the text above it. */
+  /** Ends the current text block, so that the next text appears below. */
   function breakOff(remark?: string): void {
     growing?.end(remark);
     growing = view.startAnswer();
   }
 
-  /** Draws a message once, whoever brings it first. */
+  /** Draws a message once, even if two sources report it. */
   function show(message: Message): void {
     const id = message.origin?.platformMessageId;
     if (id !== undefined) {
       begun.add(id);
       pending.remove(id);
     }
-    // What a fork shows of another session has that session's numbers.
+    // Messages that a fork shares with its origin have the origin's numbers.
     const isOwn = message.session === session?.id;
     if (isOwn && drawn.has(message.seq)) return;
     if (isOwn) drawn.add(message.seq);
@@ -92,7 +92,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     render();
   }
 
-  /** Who answers the next message: the model that was chosen for this conversation, if the agent can ask it. */
+  /** The name of the agent, or of the model that was chosen for this conversation. */
   function answering(chosen: string | undefined): string {
     return agent.getContextWindow === undefined ? agent.name : (chosen ?? agent.name);
   }
@@ -100,7 +100,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
   async function follow({ id, messageCount }: Session, signal: AbortSignal): Promise<void> {
     try {
       for await (const message of sessions.follow(who, id, { after: messageCount, signal })) {
-        // Our own answer is there already; which number it has is known when its turn has ended.
+        // Our own answer is drawn already; its number is known only when the turn ends.
         if (chat.isAnswering() && message.role !== "user") held.push(message);
         else show(message);
         await refresh();
@@ -125,7 +125,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
       view.clear();
       view.showMarkdown(formatHeading(next.title, next.handle));
       if (offset > 0)
-        view.showMarkdown(`*… ${pluralize(offset, "message")} before: /history ${DRAWN_MESSAGES * 2}*`);
+        view.showMarkdown(`*… ${pluralize(offset, "earlier message")}: /history ${DRAWN_MESSAGES * 2}*`);
       for (const message of history) show(message);
       void follow(next, following.signal);
       await refresh();
@@ -149,7 +149,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
         growing?.end(outcome === "interrupted" ? "(stopped)" : undefined);
         growing = undefined;
         if (reason !== undefined)
-          view.showError(reason.includes("/retry") ? reason : `${reason} /retry asks again.`);
+          view.showError(reason.includes("/retry") ? reason : `${reason} /retry tries again.`);
         for (const message of held.splice(0)) show(message);
       }
       render();

@@ -1,11 +1,10 @@
 import type { ChatCommandContext } from "../../../commands/command.ts";
-import { isEmptySession, listNewestSessions } from "../../../commands/newest-sessions.ts";
+import { isEmptySession, listNewestSessions } from "../../../commands/find-sessions.ts";
 import { switchSession } from "../../../commands/switch-session.ts";
 import type { Opened } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/owner.ts";
 import { resolveResetPolicy } from "../../../core/reset-policy.ts";
-import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../../../core/runner.ts";
 import type { Session } from "../../../core/session.ts";
 import { localSource } from "../../../core/source.ts";
 import type { Turn } from "../../../core/turn.ts";
@@ -15,6 +14,7 @@ import { buildRouting, DEFAULT_RESET } from "../../../sessions/routing.ts";
 import { createSessions } from "../../../sessions/sessions.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
+import { type RunnerLife, runnerLife } from "../../../system/runner-life.ts";
 import { systemClock, systemZone } from "../../../system/system-clock.ts";
 import { type AgentChat, openAgentChat, type TalkEvent } from "../../../turns/agent-chat.ts";
 import type { TurnHooks } from "../../../turns/turn-hooks.ts";
@@ -34,29 +34,29 @@ export interface TerminalChat {
   readonly talk: AgentChat;
   readonly store: Store;
   readonly runner: string;
-  /** Stops what is being answered, lets go of everything. */
+  /** Stops the turn in progress and releases all resources. */
   close(): Promise<void>;
 }
 
-/** The share of the model's window at which a conversation is summed up, where nothing is configured. */
+/** The default share of the model's context window at which a conversation is compressed. */
 const COMPRESS_AT = 0.85;
 
 export interface ChatOptions {
   readonly home: Home;
   readonly environment: NodeJS.ProcessEnv;
   readonly agent: Agent;
-  /** A pipe shares the first terminal's conversation; the others have their own. */
+  /** A pipe shares the first terminal's conversation; other kinds have their own. */
   readonly kind: TerminalSlotKind | "pipe";
-  /** Absent: nothing is configured. */
+  /** Absent when nothing is configured. */
   readonly config?: Config | undefined;
   readonly plugins?: LoadedPlugins | undefined;
   onEvent(event: TalkEvent): void;
   notify(text: string): void;
-  /** Says that the database was lost; the process ends with it. */
+  /** Reports that the database file was lost. The process exits afterwards. */
   onStoreLost(text: string): void;
 }
 
-/** Everything that talking takes: the store, a runner that is known to be alive, and a place to talk in. */
+/** Opens the resources of a chat: the store, a runner with a heartbeat, and a conversation. */
 export async function startChat(options: ChatOptions): Promise<TerminalChat> {
   const { home, environment, agent, kind, config, onEvent, notify } = options;
   const mode = kind === "query" ? "in-process" : "workers";
@@ -65,22 +65,18 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     mode,
     onLost: exitOnLostStore(options.onStoreLost),
   });
-  const runner = localRunner();
-  const held = await registerRunner(store, runner, kind).catch(async (error: unknown) => {
+  const onError = (error: unknown): void => notify((error as Error).message);
+  const { life, slot } = await registerRunner(store, kind, onError).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
-  const heart = setInterval(() => {
-    Promise.all([store.runners.recordHeartbeat({ runner, now: Date.now() }), held?.renew()]).catch(
-      (error: Error) => notify(error.message),
-    );
-  }, HEARTBEAT_MS);
-  const source = held?.source ?? localSource();
+  const { runner } = life;
+  const source = slot?.source ?? localSource();
   const zone = config?.gateway.zone ?? systemZone();
   const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
   const settings = { zone, profile, reset, scope, clock: systemClock };
   const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
-  const hands = createLocalTools({
+  const tools = createLocalTools({
     ...{ home, environment, store, clock: systemClock, config: () => config },
     customTools: () => options.plugins?.tools ?? [],
   });
@@ -91,11 +87,11 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
   const cwd = process.cwd();
   function hooks(turn: Turn): TurnHooks {
     // A messenger chat shares the session: the turn has no tools here.
-    if (turn.target.platform !== source.platform) return { prepare: () => hands.prepare(turn) };
+    if (turn.target.platform !== source.platform) return { prepare: () => tools.prepare(turn) };
     return {
       async prepare() {
         memory.startTurn(turn);
-        return hands.prepare(turn, { cwd });
+        return tools.prepare(turn, { cwd });
       },
       approve: (request, signal) =>
         askInTerminal({ store, clock: systemClock, kind, notify }, turn, request, signal),
@@ -109,12 +105,12 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     clock: systemClock,
     source,
     routing: () => buildRouting(source, settings),
-    claims: kind === "terminal" ? "all" : "one", // a pipe or a question may be at its end with its own answer
+    claims: kind === "terminal" ? "all" : "one", // a pipe or a single question ends after its own answer
     hooks,
     onEvent,
   });
-  // Whoever sits here says something a moment later.
-  if (kind === "terminal") setImmediate(() => void hands.load().catch(() => {})); // the first turn meets it
+  // Preloads the tools while the person types their first message.
+  if (kind === "terminal") setImmediate(() => void tools.load().catch(() => {})); // the first turn reports it
   const leaving = new AbortController();
   const watching =
     kind === "terminal"
@@ -142,25 +138,25 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
       agent,
       policy: resolveResetPolicy(settings.reset, source.platform, source.chatType),
       zone,
-      // What is said in a terminal while an answer is written always waits for its turn.
+      // In a terminal, messages during an answer always queue.
       busy: "queue",
       personalities: config?.gateway.personalities ?? {},
       ...(config !== undefined && { configured: config.gateway }),
       now: systemClock.now,
       random: systemClock.random,
-      processes: hands.processes,
+      processes: tools.processes,
       ...(options.plugins !== undefined && { customCommands: options.plugins.commands }),
     },
     async close() {
-      clearInterval(heart);
+      life.stop();
       try {
         leaving.abort();
         await watching;
         await talk.close();
-        await hands.processes.close();
+        await tools.processes.close();
         await memory.close();
-        await held?.release();
-        await store.runners.retire({ runner: runner.id });
+        await slot?.release();
+        await life.retire();
       } finally {
         await store.close();
       }
@@ -170,39 +166,44 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
 
 async function registerRunner(
   store: Store,
-  runner: Runner,
   kind: ChatOptions["kind"],
-): Promise<TerminalSlot | undefined> {
-  await store.runners.recordHeartbeat({ runner, now: Date.now() });
-  return kind === "pipe" ? undefined : leaseTerminalSlot(store, runner.id, kind, RUNNER_DEAD_MS);
+  onError: (error: unknown) => void,
+): Promise<{ readonly life: RunnerLife; readonly slot: TerminalSlot | undefined }> {
+  const life = await runnerLife({ store, clock: systemClock, runner: localRunner(), onError });
+  try {
+    return { life, slot: kind === "pipe" ? undefined : await leaseTerminalSlot(life, kind) };
+  } catch (error) {
+    life.stop();
+    throw error;
+  }
 }
 
-/** Where to talk: where the place was, in the newest session, in a named one, or in a new one. */
+/** The session to start in: the terminal's last one, the newest, a named one or a new one. */
 export type ChatStart = "here" | "newest" | "new" | { readonly session: string };
 
-/** Opens the place's conversation there. */
-export async function openChatSession(place: ChatCommandContext, beginning: ChatStart): Promise<Opened> {
-  // Looked for first: a wrong name leaves nothing behind.
-  const session = await findStartSession(place, beginning);
-  const opened = await place.chat.open();
+/** Opens the terminal's conversation in that session. */
+export async function openChatSession(context: ChatCommandContext, start: ChatStart): Promise<Opened> {
+  // Resolved first, so that a wrong name changes nothing.
+  const session = await findStartSession(context, start);
+  const opened = await context.chat.open();
   const { number } = opened.conversation;
-  if (session !== undefined) return switchSession(place, number, session);
-  const isFit = beginning === "here" || isEmptySession(opened.session);
-  return isFit ? opened : place.sessions.reset(place.who, number);
+  if (session !== undefined) return switchSession(context, number, session);
+  const isFit = start === "here" || isEmptySession(opened.session);
+  return isFit ? opened : context.sessions.reset(context.who, number);
 }
 
-async function findStartSession(
-  place: ChatCommandContext,
-  beginning: ChatStart,
-): Promise<Session | undefined> {
-  if (beginning === "newest") return findNewestSession(place);
-  return typeof beginning === "object"
-    ? resolveSessionArgument(place.store, place.who, beginning.session)
+async function findStartSession(context: ChatCommandContext, start: ChatStart): Promise<Session | undefined> {
+  if (start === "newest") return findNewestSession(context);
+  return typeof start === "object"
+    ? resolveSessionArgument(context.store, context.who, start.session)
     : undefined;
 }
 
-async function findNewestSession(place: ChatCommandContext): Promise<Session> {
-  const [found] = await listNewestSessions(place, 1, undefined, { kinds: ["chat", "editor"] });
+async function findNewestSession(context: ChatCommandContext): Promise<Session> {
+  const [found] = await listNewestSessions(context, 1, undefined, { kinds: ["chat", "editor"] });
   if (found !== undefined) return found;
-  throw new PostriderError("not_found", "There is no session to go on with yet. Start with postrider alone.");
+  throw new PostriderError(
+    "not_found",
+    "There is no session to continue yet. Run postrider without options to start one.",
+  );
 }

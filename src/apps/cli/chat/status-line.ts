@@ -6,17 +6,17 @@ import type { Theme } from "./theme.ts";
 
 export interface StatusLineState {
   readonly session: Session;
-  /** How many messages it shows. */
+  /** The number of messages that the session shows. */
   readonly length: number;
   readonly agent: string;
   readonly isAnswering: boolean;
   readonly pending: number;
 }
 
-/** Title, handle, messages, tokens, cost, and what runs: one line under the input. */
+/** One line under the input: title, handle, messages, tokens, cost and the running agent. */
 export interface StatusLine extends Component {
   set(status: StatusLineState): void;
-  /** Shown instead until the next key. */
+  /** Replaces the line until the next key. */
   showHint(text: string): void;
 }
 
@@ -49,7 +49,7 @@ export function formatStatusLine({ session, length, agent, isAnswering, pending 
     `${abbreviateCount(totalTokens)} ${totalTokens === 1 ? "token" : "tokens"}`,
     ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`]),
     isAnswering ? `${agent} is answering` : agent,
-    ...(pending === 0 ? [] : [`${pending} waiting`]),
+    ...(pending === 0 ? [] : [`${pending} pending`]),
   ].join(" · ");
 }
 

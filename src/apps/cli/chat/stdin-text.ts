@@ -3,18 +3,18 @@ import { PostriderError } from "../../../core/errors.ts";
 import { fenceCode } from "../../../core/fence.ts";
 import { type Io, printNotice } from "../io.ts";
 
-/** More than a model can read. */
+/** More than the context window of a model. */
 const MAX_BYTES = 1024 * 1024;
-/** A pipe that somebody holds open and nobody writes to, as some programs leave it to those they start. */
+/** The time-out for a stdin that is open but silent, as some parent processes leave it. */
 const FIRST_BYTE_MS = 3000;
 
-/** The question with what comes on stdin behind it, fenced so that none of it looks like a part of the question. */
+/** Appends stdin to the question, in a fence, so that it does not read as a part of the question. */
 export async function appendStdin(io: Io, question: string): Promise<string> {
   const given = (await readStdin(io)).trimEnd();
   return given.trim() === "" ? question : `${question}\n\nInput from stdin:\n\n${fenceCode(given)}`;
 }
 
-/** Everything up to its end; nothing from a terminal or a device such as /dev/null. */
+/** Reads stdin to its end. A terminal or a device such as /dev/null counts as empty. */
 async function readStdin(io: Io): Promise<string> {
   if (!isPipeOrFile(io)) return "";
   const { input } = io;
@@ -33,7 +33,7 @@ async function readStdin(io: Io): Promise<string> {
       if (size > MAX_BYTES)
         throw new PostriderError(
           "too_large",
-          `What comes on stdin is longer than ${MAX_BYTES} bytes. Give a part of it, for example with head or grep.`,
+          `The input on stdin is longer than ${MAX_BYTES} bytes. Pass a part of it, for example with head or grep.`,
         );
       chunks.push(bytes);
     }
@@ -42,8 +42,7 @@ async function readStdin(io: Io): Promise<string> {
   } finally {
     clearTimeout(silence);
   }
-  if (isSilent)
-    printNotice(io, "postrider: nothing came on stdin in 3 s, so the question is asked without it.");
+  if (isSilent) printNotice(io, "postrider: no input on stdin for 3 s; the question is sent without it.");
   return decodeStdin(Buffer.concat(chunks));
 }
 
@@ -62,7 +61,7 @@ function decodeStdin(bytes: Buffer): string {
   if (bytes.includes(0))
     throw new PostriderError(
       "invalid_input",
-      "What comes on stdin is not text. Name the file in the question instead.",
+      "The input on stdin is not text. Name the file in the question instead.",
     );
   return bytes.toString("utf8");
 }

@@ -1,35 +1,21 @@
 import { localSource, type Source } from "../../../core/source.ts";
-import type { Store } from "../../../ports/store.ts";
+import type { RunnerLife } from "../../../system/runner-life.ts";
 
 /**
- * Terminals that are open at once each have a conversation of their own, so that going elsewhere in one does not move
- * the other: the first is `…:local:dm:cli`, the second `…:local:dm:cli:2`. Questions asked once (`-q`) have theirs
- * beside them. Each is held by a lease; what a closed terminal left, the next one takes up.
+ * Each open terminal has its own conversation: the first is `…:local:dm:cli`, the second `…:local:dm:cli:2`; single
+ * questions (`-q`) have others. A lease holds each slot, and the next terminal reuses the slot of a closed one.
  */
 export type TerminalSlotKind = "terminal" | "query";
 
 export interface TerminalSlot {
   readonly source: Source;
-  /** Keeps it; to be called with every heartbeat. */
-  renew(): Promise<void>;
   release(): Promise<void>;
 }
 
-export async function leaseTerminalSlot(
-  store: Store,
-  runner: string,
-  kind: TerminalSlotKind,
-  ttlMs: number,
-): Promise<TerminalSlot> {
+export async function leaseTerminalSlot(life: RunnerLife, kind: TerminalSlotKind): Promise<TerminalSlot> {
   for (let number = 1; ; number += 1) {
-    const name = `${kind}:${number}`;
-    const take = () => store.runners.acquireLease({ name, runner, ttlMs, now: Date.now() });
-    if ((await take()) === undefined) continue;
-    return {
-      source: buildSlotSource(kind, number),
-      renew: async () => void (await take()),
-      release: async () => void (await store.runners.releaseLease({ name, runner })),
-    };
+    const lease = await life.acquireLease({ name: `${kind}:${number}` });
+    if (lease !== undefined) return { source: buildSlotSource(kind, number), release: lease.release };
   }
 }
 

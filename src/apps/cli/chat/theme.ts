@@ -3,7 +3,7 @@ import { highlighter } from "./highlight.ts";
 
 type Paint = (text: string) => string;
 
-/** How everything on the screen is coloured, or set off without colours. */
+/** The colours and styles of the screen. */
 export interface Theme {
   readonly dim: Paint;
   readonly bold: Paint;
@@ -28,7 +28,7 @@ export function buildTheme(hasColor: boolean): Theme {
     selectedText: hasColor ? (text) => bold(accent(text)) : (text) => text,
     description: dim,
     scrollInfo: dim,
-    noMatch: () => warning("  nothing matches"),
+    noMatch: () => warning("  no matches"),
   };
   return {
     dim,

@@ -4,23 +4,23 @@ import { toOneLine } from "../../../core/printable.ts";
 import { cutToWidth } from "../width.ts";
 
 const MAX_LINE_LENGTH = 160;
-/** What a tool gave back is shown by its first lines; /history and sessions show have the rest. */
+/** The number of shown lines of a tool result; /history and `sessions show` have the rest. */
 const MAX_LINES = 4;
-/** Of what a tool is given, the first of these says most. */
+/** The first of these arguments summarizes a call. */
 const SUMMARY_ARGUMENTS = ["command", "action", "path", "query", "url", "text"];
 
-/** A call as whoever sits there sees it: the tool, and what it is about to do. */
+/** Formats a tool call for the screen: the tool and its main argument. */
 export function formatToolCall({ name, arguments: given }: Pick<ToolCall, "name" | "arguments">): string {
   return `→ ${toShortLine(name)}  ${toShortLine(summarizeArguments(given))}`.trimEnd();
 }
 
-/** What came of it, in short. */
+/** Formats the first lines of a tool result. */
 export function formatToolResult(parts: readonly Part[]): string {
   const words = parts
     .flatMap((part) => ("text" in part && part.text !== undefined ? [part.text] : []))
     .join("\n")
     .trim();
-  if (words === "") return "← (nothing)";
+  if (words === "") return "← (no output)";
   const lines = words.split("\n");
   const shown = lines.slice(0, MAX_LINES).map(toShortLine);
   const more = lines.length - shown.length;
@@ -30,7 +30,7 @@ export function formatToolResult(parts: readonly Part[]): string {
   ].join("\n");
 }
 
-/** The beginning of a text on one line. */
+/** The start of a text, on one line. */
 function toShortLine(text: string): string {
   const line = cutToWidth(toOneLine(text.slice(0, 4 * MAX_LINE_LENGTH)), MAX_LINE_LENGTH);
   return text.length > 4 * MAX_LINE_LENGTH && !line.endsWith("…") ? `${line}…` : line;

@@ -11,12 +11,12 @@ export const checkConfigCommand: Command = defineCommand({
   name: "config check",
   takes: "[FILE]",
   words: [0, 1],
-  about: `Everything that is wrong with the configuration, each with its file, line and key: the home's config.yaml,
-postrider.yaml here, and the environment; or FILE alone. The exit code is 1 when there is a problem.`,
+  about: `Lists all problems in the configuration, each with its file, line and key. Reads the home's config.yaml,
+postrider.yaml in this folder, and the environment; or FILE alone. The exit code is 1 when there is a problem.`,
   options: { json: JSON_OPTION },
   examples: [
-    ["postrider config check", "is everything all right?"],
-    ["postrider config check new-config.yaml", "before it takes the old one's place"],
+    ["postrider config check", "check the configuration"],
+    ["postrider config check new-config.yaml", "check a file before you use it"],
   ],
   run({ words: [file], values }, io) {
     const { files, problems } = file === undefined ? checkAllLayers(io) : checkFile(file, io);
@@ -26,7 +26,7 @@ postrider.yaml here, and the environment; or FILE alone. The exit code is 1 when
     else
       printLine(
         io,
-        files.length === 0 ? "No problems: nothing is configured, so the defaults count." : "No problems.",
+        files.length === 0 ? "No problems. Nothing is configured, so the defaults apply." : "No problems.",
       );
     return Promise.resolve(problems.length === 0 ? 0 : 1);
   },
@@ -38,12 +38,12 @@ interface ConfigFindings {
 }
 
 function checkAllLayers(io: Io): ConfigFindings {
-  const place = locateConfig(io);
-  const { files, problems, exposed } = readLayers(place);
+  const location = locateConfig(io);
+  const { files, problems, exposed } = readLayers(location);
   const own = files.at(-1)?.file ?? "";
   const open: ConfigProblem = {
     file: own,
-    text: `holds a secret and others on this machine may read it: chmod 600 ${own}`,
+    text: `contains a secret and other users of this machine can read it. Run: chmod 600 ${own}`,
   };
   return {
     files: files.flatMap(({ file, found }) => (found ? [file] : [])),

@@ -10,7 +10,7 @@ export interface EffectiveSetting {
   readonly origin: SettingOrigin;
 }
 
-/** What counts, in the order of the documentation: everything that is set, and what has no name of its own by default. */
+/** The effective settings in the order of the documentation: each that is set, and each that has a default. */
 export function listEffectiveSettings({ values }: Layers, only?: string): EffectiveSetting[] {
   const isAsked = (key: string): boolean => only === undefined || key === only || key.startsWith(`${only}.`);
   const rank = new Map(SETTINGS.map(({ key }, at) => [key, at]));
@@ -29,13 +29,13 @@ export function listEffectiveSettings({ values }: Layers, only?: string): Effect
     .toSorted((a, b) => (rank.get(a.setting.key) ?? 0) - (rank.get(b.setting.key) ?? 0));
 }
 
-/** What counts where nothing is set, and no fixed value is the default. */
+/** Defaults that depend on the machine or on other settings. */
 function getImpliedDefault(key: string, values: LayerValues): SettingValue | undefined {
   if (key === "timezone") return systemZone();
   return key === "platforms.telegram.enabled" ? values.has("platforms.telegram.token") : undefined;
 }
 
-/** Settings that each platform or kind of chat has are shown when they are set, or asked for. */
+/** Settings per platform or chat type are shown only when they are set or requested. */
 function isGeneral(key: string, only: string | undefined): boolean {
   if (key.includes("*")) return false;
   if (only !== undefined && key.startsWith(only)) return true;
@@ -44,7 +44,7 @@ function isGeneral(key: string, only: string | undefined): boolean {
 
 export const SETTING_MASK = "********";
 
-/** The value for people's eyes: a secret is only said to be there, and an address loses its password. */
+/** The value without secrets: a secret becomes a placeholder, and an address loses its password. */
 export function maskValue({
   setting,
   value,

@@ -4,12 +4,12 @@ import { loadOptionalConfig } from "../../config/optional-config.ts";
 import { resolveHome } from "../../home.ts";
 import { type Io, printNotice } from "../io.ts";
 
-/** Where a command looks for configuration. */
+/** The home, folder and environment from which a command reads its configuration. */
 export function locateConfig({ environment }: Pick<Io, "environment">): ConfigLocation {
   return { home: resolveHome(environment), cwd: process.cwd(), environment };
 }
 
-/** The configuration that decides where messages of the terminal belong, if there is any; with messengers, of those too. */
+/** The configuration of the terminal chat, if there is any; with messengers, theirs too. */
 export function loadLocalConfig(io: Io, withMessengers = false): Promise<Config | undefined> {
   return loadOptionalConfig(
     locateConfig(io),

@@ -9,12 +9,12 @@ export const setConfigCommand: Command = defineCommand({
   name: "config set",
   takes: "KEY VALUE",
   words: [2, 2],
-  about: `Writes one setting into the home's config.yaml, keeping its comments and order. A value that is not valid is
-refused, and nothing is written. VALUE - reads it from stdin, so that a secret stays out of the shell's history.`,
+  about: `Writes one setting to the home's config.yaml and keeps comments and order. An invalid value changes nothing.
+VALUE - reads the value from stdin, which keeps a secret out of the shell history.`,
   options: { json: JSON_OPTION },
   examples: [
-    ["postrider config set timezone Europe/Berlin", "the zone of the daily hour"],
-    ["postrider config set platforms.telegram.allow 42,43", "who may write to the bot"],
+    ["postrider config set timezone Europe/Berlin", "the time zone of the daily reset"],
+    ["postrider config set platforms.telegram.allow 42,43", "the users who may write to the bot"],
     ["postrider config set platforms.telegram.token - < token.txt", "a secret"],
   ],
   async run({ words: [key = "", given = ""], values }, io) {
@@ -28,9 +28,9 @@ export const unsetConfigCommand: Command = defineCommand({
   takes: "KEY",
   words: [1, 1],
   about:
-    "Takes one setting out of the home's config.yaml, so that postrider.yaml or the default counts again.",
+    "Removes one setting from the home's config.yaml. The value in postrider.yaml or the default applies again.",
   options: { json: JSON_OPTION },
-  examples: [["postrider config unset session_reset.at_hour", "at 4 again"]],
+  examples: [["postrider config unset session_reset.at_hour", "back to the default, 4"]],
   run({ words: [key = ""], values }, io) {
     return Promise.resolve(printEdit(io, key, unsetSetting(resolveHome(io.environment), key), values.json));
   },
@@ -41,8 +41,8 @@ function printEdit(io: Io, key: string, edited: SettingEdit, json: boolean): voi
   const value = maskValue(edited);
   if (json) printJson(io, { file, key, value, secret: setting.secret === true, changed });
   else if (value === null)
-    printLine(io, changed ? `${key} is out of ${file}.` : `${key} was not in ${file}.`);
-  else if (setting.secret === true) printLine(io, `${key} is set in ${file}, readable by you alone.`);
+    printLine(io, changed ? `${key} is removed from ${file}.` : `${key} is not set in ${file}.`);
+  else if (setting.secret === true) printLine(io, `${key} is set in ${file}. Only you can read the file.`);
   else
     printLine(
       io,
@@ -50,5 +50,5 @@ function printEdit(io: Io, key: string, edited: SettingEdit, json: boolean): voi
     );
   const { variable } = setting;
   if (variable !== undefined && io.environment[variable])
-    printNotice(io, `The variable ${variable} is set and comes before the file.`);
+    printNotice(io, `The environment variable ${variable} is set and overrides the file.`);
 }

@@ -14,14 +14,14 @@ export const showConfigCommand: Command = defineCommand({
   name: "config show",
   takes: "[KEY]",
   words: [0, 1],
-  about: `The configuration that counts: environment before ~/.postrider/config.yaml before postrider.yaml here before
-defaults. KEY is a setting or a section. Secrets are not shown.`,
+  about: `Shows the effective configuration. The environment overrides ~/.postrider/config.yaml, which overrides postrider.yaml
+in this folder, which overrides the defaults. KEY is a setting or a section. Secrets are not shown.`,
   options: {
-    origin: { type: "flag", help: "where each value comes from" },
+    origin: { type: "flag", help: "show the origin of each value" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider config show --origin", "everything, and why it is so"],
+    ["postrider config show --origin", "all settings with their origin"],
     ["postrider config show session_reset", "one section"],
   ],
   run({ words: [key], values }, io) {

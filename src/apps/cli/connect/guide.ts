@@ -2,19 +2,19 @@ import { PostriderError } from "../../../core/errors.ts";
 import { confirm as confirmPlainly } from "../confirm.ts";
 import { type Io, printNotice } from "../io.ts";
 
-/** How a setup speaks with whoever does it: with prompts in a terminal, in plain lines to a script. */
+/** The dialogue of a setup: prompts in a terminal, plain lines for a script. */
 export interface SetupGuide {
   readonly isInteractive: boolean;
   start(title: string): void;
   show(text: string): void;
-  /** Asks for something that must not be seen. Where nobody can be asked, `otherwise` says what to do instead. */
+  /** Asks for a secret. Without a terminal it fails with the text of `otherwise`. */
   askSecret(
     question: string,
     check: (given: string) => string | undefined,
     otherwise: string,
   ): Promise<string>;
   askConfirmation(question: string): Promise<boolean>;
-  /** Shows that something takes a moment. */
+  /** Shows a progress indicator. */
   showProgress<Result>(words: string, work: Promise<Result>): Promise<Result>;
   end(text: string): void;
 }
@@ -36,7 +36,7 @@ function plainGuide(io: Io): SetupGuide {
   };
 }
 
-/** Loaded only where somebody sits. */
+/** Loaded only in a terminal. */
 async function interactiveGuide(io: Io): Promise<SetupGuide> {
   const clack = await import("@clack/prompts");
   const around = { input: io.input, output: io.notices };

@@ -8,12 +8,12 @@ import { findRunningGateway } from "../../gateway-lease.ts";
 
 const PLATFORM = "telegram";
 
-/** A code by which an account becomes the owner's. */
+/** A code that links an account to the owner. */
 export interface PendingLink {
   readonly code: string;
   readonly expiresAt: number;
   readonly number: number | undefined;
-  /** The owner's accounts before it. */
+  /** The owner's accounts before the code was created. */
   readonly before: readonly AccountName[];
 }
 
@@ -40,25 +40,25 @@ export async function createLink(store: Store): Promise<PendingLink> {
 }
 
 export interface LinkWaitOptions {
-  /** How long to wait at most. */
+  /** The time limit for the wait. */
   readonly ms: number;
   readonly signal: AbortSignal;
-  /** Told when the connection's state changes. */
+  /** Called when the state of the connection changes. */
   onState(words: string): void;
 }
 
-/** The account that has given the code; `undefined` when none did in time. */
+/** Resolves with the account that used the code; `undefined` after the time-out. */
 export async function waitForLinkedAccount(
   store: Store,
   link: PendingLink,
   { ms, signal, onState }: LinkWaitOptions,
 ): Promise<AccountName | undefined> {
-  let told = "";
+  let connectionState = "";
   const isUsed = async (): Promise<boolean> => {
     const [connection] = (await findRunningGateway(store, Date.now()))?.connections ?? [];
-    if (connection !== undefined && connection.state !== told) {
-      told = connection.state;
-      onState(told);
+    if (connection !== undefined && connection.state !== connectionState) {
+      connectionState = connection.state;
+      onState(connectionState);
     }
     const open = await store.access.listPairings({ platform: PLATFORM, now: Date.now() });
     return !open.some(({ number }) => number === link.number);
@@ -70,7 +70,7 @@ export async function waitForLinkedAccount(
   return accounts.find(({ userId }) => !known.has(userId)) ?? accounts.at(-1);
 }
 
-/** Says something to the account, through whichever gateway is connected. Resolves when it is on its way. */
+/** Sends a message to the account through the connected gateway. Resolves when it is queued. */
 export async function sendGreeting(store: Store, { userId = "" }: AccountName, words: string): Promise<void> {
   const target = { platform: PLATFORM, chatType: "dm", chatId: userId, userId };
   const { deliveries } = await store.outbox.enqueue({
@@ -92,7 +92,7 @@ export async function sendGreeting(store: Store, { userId = "" }: AccountName, w
 const GREETING_TIMEOUT_MS = 10_000;
 const POLL_MS = 1000;
 
-/** Asks at every change, and now and then: time alone changes things too. False when it did not come true in time. */
+/** Tests the condition at every store change and at intervals. False after the time-out. */
 async function waitUntilTrue(
   store: Store,
   ask: () => Promise<boolean>,
@@ -106,7 +106,7 @@ async function waitUntilTrue(
   signal.addEventListener("abort", ended);
   try {
     for (;;) {
-      // Before asking: what changes while we ask wakes us.
+      // Subscribes before the test, so that a change during the test is noticed.
       const changed = new Promise<void>((resolve) => {
         wake = resolve;
       });

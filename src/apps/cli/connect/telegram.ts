@@ -20,28 +20,28 @@ import {
 } from "./link-account.ts";
 import { resolveToken } from "./token.ts";
 
-/** How long a person may look for their phone. */
+/** The default time to use the code. */
 const LINK_TIMEOUT_SECONDS = 600;
-/** The gateway that runs for the moment may have an answer to finish. */
+/** The temporary gateway may still finish an answer. */
 const STOP_LIMIT_MS = 45_000;
 
 export const connectTelegramCommand: Command = defineCommand({
   name: "connect telegram",
-  about: `Sets up a Telegram bot: checks its token, keeps it in the home's config.yaml, and makes your Telegram account the
-owner's with a code that you give the bot. In a terminal it guides you; a script says everything with options.`,
+  about: `Sets up a Telegram bot: checks its token, stores it in the home's config.yaml, and creates a code that links your
+Telegram account to you as the owner. In a terminal it asks step by step; scripts use the options.`,
   options: {
     token: {
       type: "text",
       value: "TOKEN",
-      help: "the bot's token; others on this machine can see it, so rather:",
+      help: "the bot's token; other users of this machine can see it, so prefer:",
     },
     "token-file": { type: "text", value: "FILE", help: "a file with the token; - reads stdin" },
-    link: { type: "flag", help: "make a code although an account of yours is linked" },
-    "no-link": { type: "flag", help: "make no code" },
+    link: { type: "flag", help: "create a code even if an account of yours is linked" },
+    "no-link": { type: "flag", help: "create no code" },
     wait: {
       type: "count",
       value: "SECONDS",
-      help: `wait so long until the code is used (default ${LINK_TIMEOUT_SECONDS} in a terminal, else 0)`,
+      help: `wait until the code is used (default: ${LINK_TIMEOUT_SECONDS} in a terminal, otherwise 0)`,
     },
     yes: { type: "flag", short: "y", help: "replace another bot's token without asking" },
     json: JSON_OPTION,
@@ -63,16 +63,16 @@ owner's with a code that you give the bot. In a terminal it guides you; a script
     });
     const { checkToken } = await import("../../../platforms/telegram/check-token.ts");
     const bot = await guide.showProgress(
-      "Asking Telegram who this is",
+      "Checking the token with Telegram",
       checkToken({ token, ...readApiRoot(io.environment) }),
     );
     const isOther = inFile !== undefined && inFile !== token;
     const question = `Another bot is set up. Replace it with @${bot.username}?`;
     if (isOther && !values.yes && !(await guide.askConfirmation(question))) return 1;
     const { file, changed } = saveToken(io, token);
-    guide.show(`@${bot.username} is set up; its token is in ${file}, readable by you alone.`);
+    guide.show(`@${bot.username} is set up. Its token is in ${file}, which only you can read.`);
     if (io.environment.TELEGRAM_BOT_TOKEN && io.environment.TELEGRAM_BOT_TOKEN.trim() !== token)
-      guide.show("The variable TELEGRAM_BOT_TOKEN is set to another token, and comes before the file.");
+      guide.show("The environment variable TELEGRAM_BOT_TOKEN has another token and overrides the file.");
     const seconds = values.wait ?? (guide.isInteractive ? LINK_TIMEOUT_SECONDS : 0);
     const linked = await withStore(io, (open) =>
       linkOwner({
@@ -85,7 +85,7 @@ owner's with a code that you give the bot. In a terminal it guides you; a script
         isAgain: values.link,
       }),
     );
-    const next = linked.isRunning ? "The gateway runs already." : "Next: postrider gateway run (or install).";
+    const next = linked.isRunning ? "The gateway is running." : "Next: postrider gateway run (or install).";
     guide.end(next);
     if (values.json) {
       printJson(io, {
@@ -102,13 +102,13 @@ owner's with a code that you give the bot. In a terminal it guides you; a script
   },
 });
 
-/** A platform that was switched off is on again. */
+/** Enables the platform again if it was disabled. */
 function saveToken(io: Io, token: string): { readonly file: string; readonly changed: boolean } {
-  const place = locateConfig(io);
-  const edited = setSetting(place.home, "platforms.telegram.token", token);
-  const enabled = readLayers(place).values.get("platforms.telegram.enabled");
+  const location = locateConfig(io);
+  const edited = setSetting(location.home, "platforms.telegram.token", token);
+  const enabled = readLayers(location).values.get("platforms.telegram.enabled");
   if (enabled?.value !== false) return edited;
-  setSetting(place.home, "platforms.telegram.enabled", "true");
+  setSetting(location.home, "platforms.telegram.enabled", "true");
   return { file: edited.file, changed: true };
 }
 
@@ -123,7 +123,7 @@ interface LinkOptions {
 }
 
 interface LinkResult {
-  /** Whether a gateway runs that was not ours. */
+  /** Whether another process runs a gateway. */
   readonly isRunning: boolean;
   readonly json: Record<string, unknown> | null;
 }
@@ -136,22 +136,22 @@ async function linkOwner(options: LinkOptions): Promise<LinkResult> {
   const [own] = await listOwnAccounts(store);
   if (own !== undefined && !isAgain) {
     guide.show(
-      `Your account ${formatAccountName(own)} is linked already: talk to it at https://t.me/${bot.username}`,
+      `Your account ${formatAccountName(own)} is already linked. Write to the bot: https://t.me/${bot.username}`,
     );
     return { isRunning, json: null };
   }
   const made = await createLink(store);
   const url = `https://t.me/${bot.username}?start=${made.code}`;
-  guide.show(`Make your Telegram account the owner's. Open this and press Start, within an hour:
+  guide.show(`Link your Telegram account. Within an hour, open this and press Start:
   ${url}
-or write this to @${bot.username}:
+or send this to @${bot.username}:
   /pair ${made.code}`);
   const knowsBot = gateway?.connections.some(
     ({ platform, account }) => platform === "telegram" && account === bot.id,
   );
   let account: AccountName | undefined;
   if (isRunning && !knowsBot)
-    guide.show("A gateway runs that does not know this bot yet. Restart it, and then give the code.");
+    guide.show("The running gateway does not know this bot yet. Restart it, then use the code.");
   else if (seconds > 0) account = await waitForCode(options, made, isRunning);
   return {
     isRunning,
@@ -166,7 +166,7 @@ or write this to @${bot.username}:
   };
 }
 
-/** Without a gateway nobody would hear the code: one runs for the moment. */
+/** Starts a temporary gateway when none runs, because only a gateway receives the code. */
 async function waitForCode(
   { io, guide, store, bot, seconds }: LinkOptions,
   made: PendingLink,
@@ -181,7 +181,7 @@ async function waitForCode(
   const { openGateway } = await import("../gateway/open-gateway.ts");
   const own = isRunning ? undefined : await openGateway(io, { showsLog: false });
   try {
-    guide.show("Waiting for the code … (Ctrl-C leaves; the code stays good)");
+    guide.show("Waiting for the code … (Ctrl-C exits; the code stays valid)");
     const account = await waitForLinkedAccount(store, made, {
       ms: seconds * 1000,
       signal: stopping.signal,
@@ -190,18 +190,19 @@ async function waitForCode(
       },
     });
     if (account === undefined) {
-      guide.show("The code was not used yet. It can be, as soon as postrider gateway run runs.");
+      guide.show("The code was not used yet. Start postrider gateway run, then use it.");
       return undefined;
     }
-    guide.show(`Linked: ${formatAccountName(account)} is you.`);
-    const when = isRunning ? "" : " I answer while postrider gateway run runs there.";
+    guide.show(`Linked: ${formatAccountName(account)} is your account.`);
+    const when = isRunning ? "" : " I answer while postrider gateway run is running there.";
     await sendGreeting(store, account, `Hello from ${hostname()}. I am ready.${when}`);
     return account;
   } finally {
     await own?.gateway.stop();
     own?.close();
     forgetSignals();
-    if (stopping.signal.aborted) printNotice(io, `Later: write /pair ${made.code} to @${bot.username}.`);
+    if (stopping.signal.aborted)
+      printNotice(io, `To link it later, send /pair ${made.code} to @${bot.username}.`);
   }
 }
 

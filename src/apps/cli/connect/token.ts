@@ -8,28 +8,28 @@ import type { SetupGuide } from "./guide.ts";
 export interface TokenOptions {
   readonly token?: string | undefined;
   readonly file?: string | undefined;
-  /** The one that is set up already. */
+  /** The configured token. */
   readonly known?: string | undefined;
 }
 
-/** As BotFather writes it. */
+/** The format of a token from BotFather. */
 const TOKEN_PATTERN = /^\d{1,20}:[\w-]{1,200}$/;
 
-/** Said on the command line, in a file, in the environment, known already, or asked for. */
+/** Reads the token from the options, a file, the environment or the configuration, or asks for it. */
 export async function resolveToken(
   io: Io,
   guide: SetupGuide,
   { token, file, known }: TokenOptions,
 ): Promise<string> {
   if (token !== undefined && file !== undefined)
-    throw usageError("--token and --token-file exclude each other", "connect telegram");
+    throw usageError("--token and --token-file cannot be used together", "connect telegram");
   const given =
     token ?? (file === undefined ? io.environment.TELEGRAM_BOT_TOKEN : await readTokenFile(io, file));
   if (given !== undefined && given.trim() !== "") return parseToken(given);
   if (!guide.isInteractive && known !== undefined) return known;
   if (guide.isInteractive) guide.show(HOW_TO_GET_TOKEN);
   const typed = await guide.askSecret(
-    known === undefined ? "The bot's token:" : "The bot's token (Enter alone keeps the one you have):",
+    known === undefined ? "The bot's token:" : "The bot's token (press Enter to keep the current one):",
     (answer) =>
       TOKEN_PATTERN.test(answer.trim()) || (known !== undefined && answer.trim() === "")
         ? undefined
@@ -39,16 +39,17 @@ export async function resolveToken(
   return typed.trim() === "" && known !== undefined ? known : parseToken(typed);
 }
 
-const HOW_TO_GET_TOKEN = `A bot is made in a minute: open https://t.me/BotFather in Telegram, send /newbot, choose a name and a username.
-BotFather answers with the token, which looks like 123456789:AAE… Whoever has it controls the bot, so show it to nobody.`;
-const INVALID_TOKEN = "A token looks like 123456789:AAE…: copy the whole of it from BotFather's message.";
+const HOW_TO_GET_TOKEN = `To create a bot, open https://t.me/BotFather in Telegram, send /newbot, and choose a name and a username. BotFather
+answers with the token, which looks like 123456789:AAE… The token controls the bot, so keep it secret.`;
+const INVALID_TOKEN =
+  "This is not a token. A token looks like 123456789:AAE…: copy all of it from BotFather's message.";
 
 async function readTokenFile(io: Io, file: string): Promise<string> {
   if (file === "-") return readAll(io.input);
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new PostriderError("not_found", `${file} cannot be read: ${(error as Error).message}.`, {
+    throw new PostriderError("not_found", `Cannot read ${file}: ${(error as Error).message}.`, {
       cause: error,
     });
   }

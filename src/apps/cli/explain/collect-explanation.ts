@@ -3,6 +3,7 @@ import type { ConversationDetails, Diagnostics, InboundRecord } from "../../../c
 import type { ViewVersion } from "../../../core/listing.ts";
 import type { Message } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { pluralize } from "../../../core/pluralize.ts";
 import { computeResetInstants, nextReset } from "../../../core/reset-instants.ts";
 import {
   type ResetInstants,
@@ -18,20 +19,20 @@ import { type KeyPart, listKeyParts } from "../key-parts.ts";
 import { messageNotFound } from "../sessions/read-messages.ts";
 import type { ExplainTarget } from "./target.ts";
 
-/** A conversation with the reasons why it is there, and when it would start afresh. */
+/** A conversation with the parts of its key and the time of its next reset. */
 export interface ConversationExplanation extends ConversationDetails {
   readonly parts: readonly KeyPart[];
   readonly policy: ResetPolicy;
   readonly instants: ResetInstants;
-  /** The policy asks for a fresh start at the next message. */
+  /** The reset that is due at the next message. */
   readonly due?: ResetReason;
   readonly next?: { readonly at: number; readonly reason: ResetReason };
-  /** What keeps it from starting afresh for now. */
+  /** The reasons that delay a reset. */
   readonly resetBlockers: readonly string[];
   readonly decisions: readonly PolicyDecision[];
 }
 
-/** Everything there is to say. */
+/** The data behind `postrider explain`. */
 export interface Explanation {
   readonly what: ExplainTarget["what"];
   readonly now: number;
@@ -45,7 +46,7 @@ export interface Explanation {
   readonly versions: readonly ViewVersion[];
 }
 
-/** When it is, and by which rules. */
+/** The current time and the reset rules. */
 export interface ExplainContext {
   readonly now: number;
   readonly zone: string;
@@ -60,11 +61,11 @@ export async function collectExplanation(
 ): Promise<Explanation> {
   const session = target.what === "key" ? undefined : target.session;
   const ask = session && { asker, session: session.id };
-  const around = ask && (await store.sessions.getDiagnostics(ask));
-  const placed = target.what === "key" ? target.conversations : (around?.conversations ?? []);
+  const details = ask && (await store.sessions.getDiagnostics(ask));
+  const placed = target.what === "key" ? target.conversations : (details?.conversations ?? []);
   const conversations: ConversationExplanation[] = [];
   for (const conversation of placed) {
-    const own = around ?? (await store.sessions.getDiagnostics({ asker, session: conversation.session }));
+    const own = details ?? (await store.sessions.getDiagnostics({ asker, session: conversation.session }));
     const decisions = await store.conversations.listDecisions({ asker, conversation: conversation.number });
     conversations.push(explainConversation(conversation, own, decisions, moment));
   }
@@ -79,14 +80,14 @@ export async function collectExplanation(
     ...(message !== undefined && { message }),
     arrivals: target.what === "message" ? target.arrivals : [],
     conversations,
-    ...(around !== undefined && { diagnostics: around }),
+    ...(details !== undefined && { diagnostics: details }),
     versions: ask === undefined ? [] : await store.messages.listVersions(ask),
   };
 }
 
 function explainConversation(
   conversation: ConversationDetails,
-  around: Diagnostics | undefined,
+  details: Diagnostics | undefined,
   decisions: readonly PolicyDecision[],
   { now, zone, reset }: ExplainContext,
 ): ConversationExplanation {
@@ -95,7 +96,7 @@ function explainConversation(
   const instants = computeResetInstants(policy, now, zone);
   const due = resetReason(activeAt, instants);
   const next = nextReset(activeAt, policy, zone);
-  const running = around?.turns.find(({ state }) => state === "running");
+  const running = details?.turns.find(({ state }) => state === "running");
   return {
     ...conversation,
     parts: listKeyParts(identity, scope),
@@ -105,15 +106,15 @@ function explainConversation(
     ...(next !== undefined && { next }),
     resetBlockers: [
       ...(running === undefined ? [] : [`turn ${running.number} is running`]),
-      ...(conversation.waiting === 0 ? [] : [`${conversation.waiting} waiting for an answer`]),
-      ...(around?.processes ?? []).map(({ id }) => `process ${id} runs`),
-      ...(around?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `the hold ${name}`),
+      ...(conversation.waiting === 0 ? [] : [pluralize(conversation.waiting, "pending message")]),
+      ...(details?.processes ?? []).map(({ id }) => `process ${id} runs`),
+      ...(details?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `hold ${name}`),
     ],
     decisions,
   };
 }
 
-/** Of its own messages, else of those that it shows of another session. */
+/** Finds the message among the session's own, then among those that it shows of its origin. */
 async function findMessage(
   store: Store,
   asker: Asker,

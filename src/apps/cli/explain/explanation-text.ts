@@ -14,7 +14,7 @@ import { createStyle, type Style } from "../style.ts";
 import { formatFacts, formatTable } from "../table.ts";
 import type { ConversationExplanation, Explanation } from "./collect-explanation.ts";
 
-/** The same as the JSON, for people. */
+/** Formats the explanation as text. */
 export function formatExplanation(io: Io, explained: Explanation): string[] {
   const style = createStyle(io);
   const { session, message, conversations, key } = explained;
@@ -52,26 +52,26 @@ function describeMessage(explained: Explanation, style: Style): string[] {
 function describeInbound({ arrivals, message }: Explanation): string[] {
   if (arrivals.length === 0) {
     const by =
-      message?.role === "user" ? "It was put here by a program, not received from a platform." : undefined;
-    return [by ?? "It was written here: only what people send comes in from a platform."];
+      message?.role === "user" ? "A program added it; it was not received from a platform." : undefined;
+    return [by ?? "It was created here: only messages of people are received from a platform."];
   }
   return arrivals.flatMap(({ platform, chatId, messageId, at, state, turn }) => [
     `Received from ${platform}, chat ${toOneLine(chatId)}, as its message ${toOneLine(messageId)}, ${formatDateTime(at)}: ${INBOUND_STATE_TEXT[state]}.`,
     ...(turn === undefined
       ? []
       : [
-          `Turn ${turn.number} took it up ${formatDateTime(turn.startedAt)}, attempt ${turn.attempt}: ${turn.state}.`,
+          `Turn ${turn.number} started ${formatDateTime(turn.startedAt)}, attempt ${turn.attempt}: ${turn.state}.`,
         ]),
   ]);
 }
 
 const INBOUND_STATE_TEXT: Readonly<Record<InboundState, string>> = {
-  waiting: "it waits for its turn",
+  waiting: "it is pending",
   running: "its turn is running",
   done: "it was answered",
   cancelled: "it was cancelled before its turn",
-  unanswered: "it is being acted on",
-  refused: "it was not taken, because too much waited already",
+  unanswered: "it is a command in progress",
+  refused: "it was refused, because too many messages were pending",
 };
 
 function formatConversation(
@@ -92,31 +92,31 @@ function formatConversation(
     ...formatFacts([
       ["session", what === "key" ? conversation.handle : undefined],
       ["account", account && toOneLine([account.name, account.id, account.altId].filter(Boolean).join(", "))],
-      ["person", person === undefined ? "nobody: it belongs to the chat" : formatOwner(person)],
+      ["person", person === undefined ? "none: it belongs to the chat" : formatOwner(person)],
       [
         "rules",
-        `${formatScopeRule("groups", conversation.scope.groupsPerUser)}, ${formatScopeRule("threads", conversation.scope.threadsPerUser)} (as they were when it began)`,
+        `${formatScopeRule("groups", conversation.scope.groupsPerUser)}, ${formatScopeRule("threads", conversation.scope.threadsPerUser)} (as set when it started)`,
       ],
       ["policy", formatResetPolicy(policy, zone === systemZone() ? undefined : zone)],
       ["last active", instant(activeAt)],
       ["idle before", instant(instants.idleBefore)],
       ["daily before", instant(instants.dailyBefore)],
-      // Times are shown on this machine's clock, whichever zone the daily hour is meant in.
+      // Times are in this machine's zone, even if the daily hour has another.
       ["now", `${formatDateTime(now)} (${systemZone()})`],
       [
-        "starts afresh",
+        "next reset",
         due === undefined
           ? next &&
-            `${formatDateTime(next.at)}, ${RESET_REASON_LABELS[next.reason]}${next.reason === "idle" ? ", unless something is said before" : ""}`
+            `${formatDateTime(next.at)}, ${RESET_REASON_LABELS[next.reason]}${next.reason === "idle" ? ", unless a message comes before" : ""}`
           : `at the next message: ${RESET_REASON_LABELS[due]}`,
       ],
-      ["kept by", resetBlockers.length === 0 ? "nothing" : toOneLine(resetBlockers.join(", "))],
-      ["waiting", waiting === 0 ? undefined : String(waiting)],
+      ["delayed by", resetBlockers.length === 0 ? "nothing" : toOneLine(resetBlockers.join(", "))],
+      ["pending", waiting === 0 ? undefined : String(waiting)],
     ]),
     "",
     ...(conversation.decisions.length === 0
       ? []
-      : ["What was decided, newest first:", ...conversation.decisions.map(formatDecision), ""]),
+      : ["Decisions, newest first:", ...conversation.decisions.map(formatDecision), ""]),
   ];
 }
 
@@ -134,8 +134,8 @@ function describeDetached({ session }: Explanation): string[] {
   const ended = session?.endedAt !== undefined;
   return [
     ended
-      ? `No chat goes on in it, so nothing resets it. It can be taken up again: postrider -r ${session.handle}`
-      : "No chat points at it: it is addressed by its id, so nothing resets it.",
+      ? `No chat uses it, so nothing resets it. To continue it: postrider -r ${session.handle}`
+      : "No chat uses it. It is addressed by its id, so nothing resets it.",
   ];
 }
 
@@ -147,13 +147,13 @@ function describeHistory({ diagnostics, versions }: Explanation, style: Style): 
   const sent = (diagnostics?.deliveries ?? []).map(({ number, target, status }) => {
     const error =
       "lastError" in status && status.lastError !== undefined ? `: ${toOneLine(status.lastError)}` : "";
-    const aside =
+    const deferred =
       "deferredAt" in status && status.deferredAt !== undefined
-        ? `, later ones no longer wait for it since ${formatDateTime(status.deferredAt)}`
+        ? `, deferred since ${formatDateTime(status.deferredAt)}`
         : "";
-    return `  delivery ${number} to ${target.platform} ${toOneLine(target.chatId)}: ${status.state}, attempts ${status.attempts}${aside}${error}`;
+    return `  delivery ${number} to ${target.platform} ${toOneLine(target.chatId)}: ${status.state}, attempts ${status.attempts}${deferred}${error}`;
   });
-  // What its conversations decided stands with them; one that was left has only this.
+  // Decisions of its current conversations are shown with them.
   const left = new Set((diagnostics?.conversations ?? []).map(({ number }) => number));
   const decided = (diagnostics?.decisions ?? [])
     .filter(({ conversation }) => !left.has(conversation))
@@ -168,10 +168,10 @@ function describeHistory({ diagnostics, versions }: Explanation, style: Style): 
   const part = (heading: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : [style.bold(heading), ...lines, ""];
   return [
-    ...part("What was decided, newest first", decided),
+    ...part("Decisions, newest first", decided),
     ...part("Turns, newest first", turns),
     ...part("Deliveries, newest first", sent),
     ...part("Holds", held),
-    ...part("What it showed, newest first", views),
+    ...part("Versions, newest first", views),
   ];
 }

@@ -6,13 +6,13 @@ import type { Session } from "../../../core/session.ts";
 import type { Store } from "../../../ports/store.ts";
 import { resolveSessionArgument } from "../session-argument.ts";
 
-/** What is to be explained. */
+/** The subject of an explanation. */
 export type ExplainTarget =
   | { readonly what: "session"; readonly session: Session }
   | { readonly what: "key"; readonly key: string; readonly conversations: readonly ConversationDetails[] }
   | {
       readonly what: "message";
-      /** Unless it still waits, or was cancelled before its turn. */
+      /** Absent while the message is pending, or after it was cancelled before its turn. */
       readonly session?: Session;
       readonly seq?: number;
       readonly arrivals: readonly InboundRecord[];
@@ -39,19 +39,19 @@ async function findByKey(store: Store, asker: Asker, key: string): Promise<Expla
   if (parseKey(key) === undefined) {
     throw new PostriderError(
       "invalid_input",
-      `"${key.slice(0, 120)}" is not a key. A key looks like agent:main:telegram:dm:99; : and % inside a part are written %3A and %25.`,
+      `"${key.slice(0, 120)}" is not a key. A key looks like agent:main:telegram:dm:99. Inside a part, write : as %3A and % as %25.`,
       { details: { field: "key" } },
     );
   }
   const conversations = await store.conversations.findConversationsByKey({ asker, key });
   if (conversations.length > 0) return { what: "key", key, conversations };
-  const elsewhere = "everyone" in asker ? "" : " --everyone looks at other people's too.";
+  const elsewhere = "everyone" in asker ? "" : " Add --everyone to include other people's.";
   throw new PostriderError("not_found", `No conversation has the key ${key.slice(0, 120)}.${elsewhere}`, {
     details: { key },
   });
 }
 
-/** `telegram:-100:17`; a colon inside a part is written %3A, as in a key. */
+/** Finds a message by `telegram:-100:17`. A colon inside a part is %3A, as in a key. */
 async function findByPlatformId(
   store: Store,
   asker: Asker,
@@ -64,8 +64,10 @@ async function findByPlatformId(
   const arrivals = await store.inbox.findInbound({ asker, platform, chatId, messageId });
   const [first] = arrivals;
   if (first === undefined) return undefined;
-  const [session] =
-    first.session === undefined ? [] : await store.sessions.find({ asker, text: first.session });
+  const session =
+    first.session === undefined
+      ? undefined
+      : await store.sessions.getSession({ asker, session: first.session });
   return {
     what: "message",
     arrivals,

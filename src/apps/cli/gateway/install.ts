@@ -10,22 +10,22 @@ import { buildServiceFile, type ServiceFile } from "./service-file.ts";
 
 const SYSTEM_OPTION = {
   type: "flag",
-  help: "for the whole machine, not only while you are logged in",
+  help: "install for the whole machine; it starts without a login",
 } as const;
 
 export const installGatewayCommand: Command = defineCommand({
   name: "gateway install",
-  about: `Writes the file with which systemd or launchd starts the gateway and starts it again when it falls, and says how to
-enable it. Nothing is started unless you say --enable.`,
+  about: `Writes a service file for systemd or launchd, which starts the gateway and restarts it after a crash, and prints the
+commands that enable it. It starts nothing without --enable.`,
   options: {
-    print: { type: "flag", help: "print the file, write nothing" },
+    print: { type: "flag", help: "only print the file" },
     system: SYSTEM_OPTION,
-    enable: { type: "flag", help: "enable and start it as well" },
+    enable: { type: "flag", help: "also enable and start the service" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider gateway install", "a service of yours"],
-    ["postrider gateway install --print", "to look at it first"],
+    ["postrider gateway install", "install a service for your user"],
+    ["postrider gateway install --print", "look at the file first"],
   ],
   run({ values }, io) {
     const service = buildService(io, values.system);
@@ -48,24 +48,24 @@ enable it. Nothing is started unless you say --enable.`,
 
 export const uninstallGatewayCommand: Command = defineCommand({
   name: "gateway uninstall",
-  about:
-    "Removes the file that gateway install has written. A service that is enabled must be disabled first.",
+  about: "Removes the file that gateway install wrote. Disable an enabled service first.",
   options: {
     system: SYSTEM_OPTION,
-    disable: { type: "flag", help: "stop and disable it first" },
+    disable: { type: "flag", help: "stop and disable the service first" },
     json: JSON_OPTION,
   },
-  examples: [["postrider gateway uninstall --disable", "stops it, and it does not come back"]],
+  examples: [["postrider gateway uninstall --disable", "stop and remove the service"]],
   run({ values }, io) {
     const service = buildService(io, values.system);
     const isThere = isReadableFile(service.file);
     if (isThere && values.disable) service.disable.forEach(runServiceCommand);
     rmSync(service.file, { force: true });
     if (values.json) printJson(io, { ...formatServiceJson(service, service.disable), removed: isThere });
-    else if (!isThere) printLine(io, `There is no ${service.file}.`);
+    else if (!isThere) printLine(io, `${service.file} does not exist.`);
     else {
       printLine(io, `${service.file} is removed.`);
-      if (!values.disable) printNotice(io, `If it still runs:\n${formatCommands(service.disable)}`);
+      if (!values.disable)
+        printNotice(io, `If the service still runs, disable it:\n${formatCommands(service.disable)}`);
     }
     return Promise.resolve();
   },
@@ -89,14 +89,10 @@ function writeServiceFile({ file, text, mode }: ServiceFile): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "EACCES" && code !== "EPERM") throw error;
-    throw new PostriderError(
-      "not_allowed",
-      `${file} cannot be written: ${message}. With --system, use sudo.`,
-      {
-        cause: error,
-        details: { file },
-      },
-    );
+    throw new PostriderError("not_allowed", `Cannot write ${file}: ${message}. Use sudo with --system.`, {
+      cause: error,
+      details: { file },
+    });
   }
 }
 
@@ -112,8 +108,8 @@ function isReadableFile(file: string): boolean {
 function runServiceCommand([program = "", ...args]: readonly string[]): void {
   const { status, error } = spawnSync(program, args, { stdio: ["ignore", "ignore", "inherit"] });
   if (error !== undefined || status !== 0) {
-    const why = error?.message ?? `it ended with code ${status}`;
-    throw new PostriderError("internal", `${[program, ...args].join(" ")} failed: ${why}.`);
+    const reason = error?.message ?? `exit code ${status}`;
+    throw new PostriderError("internal", `${[program, ...args].join(" ")} failed: ${reason}.`);
   }
 }
 
@@ -128,12 +124,12 @@ function printInstalled(io: Io, service: ServiceFile, isEnabled: boolean): void 
   const home = prepareHome(io);
   printLine(io, `${service.file} is written.`);
   if (isEnabled)
-    printNotice(io, `It is enabled and runs; look at it with ${service.statusCommand.join(" ")}`);
-  else printNotice(io, `Enable and start it:\n${formatCommands(service.enable)}`);
+    printNotice(io, `The service is enabled and running. Check it with: ${service.statusCommand.join(" ")}`);
+  else printNotice(io, `Enable and start the service:\n${formatCommands(service.enable)}`);
   printNotice(
     io,
-    `Keys that are only in your shell are not known to a service. Put the model's into the configuration (postrider config set model.api_key -)${
-      service.file.endsWith(".service") ? `, or NAME=value lines into ${home.folder}/gateway.env` : ""
+    `A service does not see the environment of your shell. Put the model's key into the configuration (postrider config set model.api_key -)${
+      service.file.endsWith(".service") ? `, or put NAME=value lines into ${home.folder}/gateway.env` : ""
     }.`,
   );
 }

@@ -8,45 +8,45 @@ import { hasColor, type Io } from "../io.ts";
 
 export interface OpenGatewayOptions {
   readonly agent?: string;
-  /** Whatever the configuration says. */
+  /** Overrides the log level of the configuration. */
   readonly level?: LogLevel;
-  /** Whether the log is shown besides being written. */
+  /** Whether the log also goes to stderr. */
   readonly showsLog: boolean;
 }
 
 export interface OpenGateway {
   readonly gateway: ComposedGateway;
   readonly log: OpenLog;
-  /** Lets go of configuration and log, once the gateway has ended. */
+  /** Closes the configuration and the log, after the gateway has ended. */
   close(): void;
 }
 
-/** A gateway as a command runs it: with the configuration of this place, and a log for whoever looks on. */
+/** Opens a gateway for a command, with the configuration of this folder and a log. */
 export async function openGateway(
   io: Io,
   { agent, level, showsLog }: OpenGatewayOptions,
 ): Promise<OpenGateway> {
   const { environment } = io;
-  const place = locateConfig(io);
-  const told: string[] = [];
-  let notice = (text: string): unknown => told.push(text);
-  const config = openConfig({ ...place, notice: (text) => notice(text) });
+  const location = locateConfig(io);
+  const early: string[] = [];
+  let notice = (text: string): unknown => early.push(text);
+  const config = openConfig({ ...location, notice: (text) => notice(text) });
   const log = openLog({
-    home: place.home,
+    home: location.home,
     level: level ?? config.current().log.level,
     ...(showsLog && { show: io.notices }),
     ...(io.notices.isTTY && { pretty: { color: hasColor(io, io.notices) } }),
   });
   log.addSecrets(collectSecrets(environment, config.current()));
   notice = (text) => log.warn({}, text);
-  told.forEach(notice);
+  early.forEach(notice);
   const close = (): void => {
     config.close();
     log.close();
   };
   try {
-    const given = { ...(agent !== undefined && { agent }), ...(level !== undefined && { level }) };
-    const gateway = await composeGateway({ home: place.home, environment, config, log, ...given });
+    const overrides = { ...(agent !== undefined && { agent }), ...(level !== undefined && { level }) };
+    const gateway = await composeGateway({ home: location.home, environment, config, log, ...overrides });
     return { gateway, log, close };
   } catch (error) {
     close();

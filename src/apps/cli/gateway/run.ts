@@ -4,32 +4,32 @@ import { type Command, defineCommand } from "../command.ts";
 import { type Io, printNotice } from "../io.ts";
 import { prepareHome } from "../open-home.ts";
 
-/** The exit code by which whoever starts it knows that one runs: there is nothing to be done. */
+/** The exit code when a gateway already runs in this home. */
 const ALREADY_RUNNING_EXIT = 3;
-/** Answers that are being written have 20 s, messages that are being sent 10 more. */
+/** Answers in progress have 20 s, deliveries 10 s more. */
 const STOP_LIMIT_MS = 45_000;
 
 export const runGatewayCommand: Command = defineCommand({
   name: "gateway run",
-  about: `Connects the agent to the messengers that are set up, and stays: what is said there is answered there. The log is
-shown, and kept in logs/gateway.log of the home; in a pipe it is one JSON object a line. One gateway runs in a home at a
-time; terminals work beside it. Ctrl-C or SIGTERM ends it: answers that are being written may come to their end, and
-what could not be sent yet is sent by the next one. A second Ctrl-C or SIGTERM ends it at once.`,
+  about: `Connects the agent to the configured messengers and answers messages there until it is stopped. It prints its log and
+writes it to logs/gateway.log in the home; in a pipe the log is one JSON object per line. Only one gateway runs in a
+home; terminals work beside it. Ctrl-C or SIGTERM shuts it down: it finishes the answers in progress, and the next
+gateway sends the messages that are still pending. A second Ctrl-C or SIGTERM ends it at once.`,
   options: {
-    verbose: { type: "flag", short: "v", help: "log everything, whatever log.level says" },
+    verbose: { type: "flag", short: "v", help: "log everything; overrides log.level" },
     agent: {
       type: "text",
       value: "NAME",
-      help: "who answers: model, echo, script:FILE, ./FILE.ts or a plugin's agent (default: the model, if there is one)",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or an agent of a plugin (default: the model, if one is configured)",
     },
   },
   examples: [
-    ["postrider gateway run", "until Ctrl-C; postrider gateway install makes it a service"],
-    ["postrider gateway run --agent echo", "without a model, to see that messages arrive"],
+    ["postrider gateway run", "run until Ctrl-C; postrider gateway install installs a service"],
+    ["postrider gateway run --agent echo", "test the connection without a model"],
   ],
   async run({ values }, io) {
     prepareHome(io);
-    io.notices.on("error", () => {}); // whoever looked on has left; the home has the log
+    io.notices.on("error", () => {}); // a closed stderr is no reason to stop: the log file has everything
     const { openGateway } = await import("./open-gateway.ts");
     const opened = await openGateway(io, {
       showsLog: true,
@@ -46,16 +46,16 @@ what could not be sent yet is sent by the next one. A second Ctrl-C or SIGTERM e
     printGreeting(io, gateway);
     const forgetSignals = onShutdownSignals(
       (signal) => {
-        log.info({ signal }, "ending; what is being answered may come to its end");
-        gateway.stop().catch(() => {}); // `ended` tells
+        log.info({ signal }, "gateway shuts down; answers in progress may finish");
+        gateway.stop().catch(() => {}); // `ended` rejects with it
       },
       { limitMs: STOP_LIMIT_MS },
     );
     const crash = (error: unknown): void => {
-      log.error({ error }, "something that must not happen has happened, so the gateway ends");
+      log.error({ error }, "the gateway exits because of an unexpected error");
       process.exit(1);
     };
-    // Through the log, which masks secrets; what is stored is whole, and the next start goes on with it.
+    // The log masks secrets. The store is consistent, and the next start recovers from it.
     process.on("uncaughtException", crash);
     try {
       await gateway.ended;
@@ -74,5 +74,8 @@ function printGreeting(
 ): void {
   if (io.notices.isTTY !== true) return;
   const names = gateway.platforms.map(({ name }) => name).join(", ");
-  printNotice(io, `The gateway runs: ${names}, answered by ${gateway.agent}. Ctrl-C ends it.`);
+  printNotice(
+    io,
+    `The gateway is running on ${names} with the agent ${gateway.agent}. Press Ctrl-C to stop it.`,
+  );
 }

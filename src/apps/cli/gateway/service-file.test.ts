@@ -5,7 +5,7 @@ import { testHome } from "../../../../test/support/command.ts";
 import { buildServiceFile } from "./service-file.ts";
 
 describe("the service", () => {
-  it("is a unit of systemd that starts this very program with this home, and again when it falls", () => {
+  it("is a systemd unit that starts this program with this home, and restarts it after a crash", () => {
     const { file, text, enable } = buildServiceFile({
       platform: "linux",
       environment: { XDG_CONFIG_HOME: "/c" },
@@ -29,14 +29,14 @@ describe("the service", () => {
     ]);
   });
 
-  it("is a unit for the whole machine, as the user who installs it", () => {
+  it("is a system-wide unit that runs as the installing user", () => {
     const { file, text } = buildServiceFile({ platform: "linux", environment: {}, home: "/h", system: true });
     expect(file).toBe("/etc/systemd/system/postrider-gateway.service");
     expect(text).toMatch(/^User=\S+$/m);
     expect(text).toContain("WantedBy=multi-user.target");
   });
 
-  it("is a property list of launchd", () => {
+  it("is a launchd property list", () => {
     const { file, text, enable } = buildServiceFile({
       platform: "darwin",
       environment: {},
@@ -50,30 +50,27 @@ describe("the service", () => {
     expect(enable[0]?.join(" ")).toMatch(/^launchctl bootstrap gui\/\d+ \/.*plist$/);
   });
 
-  it("has no path that would become a second line", () => {
+  it("refuses a path with a line break", () => {
     expect(() =>
       buildServiceFile({ platform: "linux", environment: {}, home: "/h\nExecStart=/bad", system: false }),
     ).toThrow(/line break/);
   });
 
-  it.runIf(process.platform === "linux")(
-    "is printed, installed and removed, and started by nobody",
-    async () => {
-      const home = testHome();
-      const config = join(home.folder, "..", "config");
-      mkdirSync(config);
-      const environment = { XDG_CONFIG_HOME: config };
-      const file = join(config, "systemd", "user", "postrider-gateway.service");
-      const printed = await home.run(["gateway", "install", "--print"], { environment });
-      expect(printed).toMatchObject({ code: 0, out: expect.stringMatching(/^\[Unit\]/) });
-      const installed = await home.run(["gateway", "install"], { environment });
-      expect(installed).toMatchObject({ code: 0, out: `${file} is written.\n` });
-      expect(installed.err).toContain("systemctl --user enable --now postrider-gateway.service");
-      expect(readFileSync(file, "utf8")).toBe(printed.out);
-      expect(statSync(file).mode & 0o777).toBe(0o644);
-      const removed = await home.run(["gateway", "uninstall"], { environment });
-      expect(removed).toMatchObject({ code: 0, out: `${file} is removed.\n` });
-      expect((await home.run(["gateway", "uninstall"], { environment })).out).toBe(`There is no ${file}.\n`);
-    },
-  );
+  it.runIf(process.platform === "linux")("is printed, installed and removed, but not started", async () => {
+    const home = testHome();
+    const config = join(home.folder, "..", "config");
+    mkdirSync(config);
+    const environment = { XDG_CONFIG_HOME: config };
+    const file = join(config, "systemd", "user", "postrider-gateway.service");
+    const printed = await home.run(["gateway", "install", "--print"], { environment });
+    expect(printed).toMatchObject({ code: 0, out: expect.stringMatching(/^\[Unit\]/) });
+    const installed = await home.run(["gateway", "install"], { environment });
+    expect(installed).toMatchObject({ code: 0, out: `${file} is written.\n` });
+    expect(installed.err).toContain("systemctl --user enable --now postrider-gateway.service");
+    expect(readFileSync(file, "utf8")).toBe(printed.out);
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    const removed = await home.run(["gateway", "uninstall"], { environment });
+    expect(removed).toMatchObject({ code: 0, out: `${file} is removed.\n` });
+    expect((await home.run(["gateway", "uninstall"], { environment })).out).toBe(`${file} does not exist.\n`);
+  });
 });

@@ -4,30 +4,29 @@ import { fileURLToPath } from "node:url";
 import { PostriderError } from "../../../core/errors.ts";
 import { STORE_LOST_EXIT_CODE } from "../../exit-on-lost-store.ts";
 
-/** What the system's own keeper of services is told, and where. */
+/** A service definition for systemd or launchd. */
 export interface ServiceFile {
   readonly file: string;
   readonly text: string;
   readonly mode: number;
-  /** What enables it, in order, each a program with its arguments. */
+  /** The commands that enable the service, in order. */
   readonly enable: readonly (readonly string[])[];
   readonly disable: readonly (readonly string[])[];
-  /** What shows how it is. */
+  /** The command that shows the state of the service. */
   readonly statusCommand: readonly string[];
 }
 
 export interface ServiceFileOptions {
   readonly platform: NodeJS.Platform;
   readonly environment: NodeJS.ProcessEnv;
-  /** The home's folder. */
   readonly home: string;
-  /** For the whole machine, started without anybody logging in. */
+  /** A service of the whole machine, which starts without a login. */
   readonly system: boolean;
 }
 
 const NAME = "postrider-gateway";
 const LABEL = "dev.postrider.gateway";
-/** An end takes 30 seconds at most: 20 for answers, 10 for what is being sent. */
+/** A shutdown takes at most 30 seconds: 20 for answers, 10 for deliveries. */
 const STOP_SECONDS = 60;
 
 export function buildServiceFile(options: ServiceFileOptions): ServiceFile {
@@ -35,7 +34,7 @@ export function buildServiceFile(options: ServiceFileOptions): ServiceFile {
   if (options.platform === "darwin") return buildLaunchdPlist(options);
   throw new PostriderError(
     "not_allowed",
-    "Only systemd (Linux) and launchd (macOS) are known here. Have your system run: postrider gateway run",
+    "postrider gateway install supports only systemd (Linux) and launchd (macOS). Let your system start: postrider gateway run",
   );
 }
 
@@ -60,14 +59,14 @@ After=network-online.target
 [Service]
 ExecStart=${COMMAND.map((word) => quoteSystemd(word).replaceAll("$", "$$$$")).join(" ")}
 Environment=${quoteSystemd(`POSTRIDER_HOME=${home}`)}
-# Keys of models and other variables, one NAME=value a line. Make it yours alone: chmod 600
+# API keys and other variables, one NAME=value per line. Make the file private: chmod 600
 EnvironmentFile=-${home.replaceAll("%", "%%")}/gateway.env
 ${system ? `User=${userInfo().username}\n` : ""}Restart=on-failure
 RestartSec=5
-# Its database was removed or moved: a person must decide which file is the right one.
+# The database was removed or moved: a person must decide which file is the right one.
 RestartPreventExitStatus=${STORE_LOST_EXIT_CODE}
 TimeoutStopSec=${STOP_SECONDS}
-# What agents have started in the background goes on when the gateway ends.
+# Background processes of agents continue when the gateway ends.
 KillMode=process
 UMask=0077
 
@@ -77,7 +76,7 @@ WantedBy=${system ? "multi-user.target" : "default.target"}
     enable: [
       [...control, "daemon-reload"],
       [...control, "enable", "--now", unit],
-      // Else it ends when the person logs out.
+      // Without it, the service ends when the user logs out.
       ...(system ? [] : [["loginctl", "enable-linger", userInfo().username]]),
     ],
     disable: [[...control, "disable", "--now", unit]],
@@ -85,10 +84,13 @@ WantedBy=${system ? "multi-user.target" : "default.target"}
   };
 }
 
-/** Between quotes, with what means something there written so that it does not. */
+/** Quotes a word for systemd and escapes its special characters. */
 function quoteSystemd(word: string): string {
   if (/[\n\r\0]/.test(word))
-    throw new PostriderError("invalid_input", `A service cannot have a path with a line break: ${word}`);
+    throw new PostriderError(
+      "invalid_input",
+      `A path in a service file must not contain a line break: ${word}`,
+    );
   return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
 }
 

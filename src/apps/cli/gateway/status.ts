@@ -14,25 +14,25 @@ import { withStore } from "../open-home.ts";
 import { formatRunningCount } from "../processes/process-text.ts";
 import { formatFacts } from "../table.ts";
 
-/** So many messages that keep failing are named. */
+/** The number of failing deliveries that are listed. */
 const MAX_FAILING = 20;
-/** Counted up to here; more is "many". */
+/** Counts stop here. */
 const MAX_COUNTED = 1000;
-/** When there is none to ask, as with other services: 3. */
+/** The exit code of a service that does not run, as for systemctl. */
 const NOT_RUNNING_EXIT = 3;
 
 export const gatewayStatusCommand: Command = defineCommand({
   name: "gateway status",
-  about: `Whether a gateway runs in this home, since when, as which process, how each connection is, and what waits. Exit code
-0 if one runs, 3 if none does.`,
+  about: `Shows whether a gateway runs in this home, since when, its process, the state of each connection, and pending work.
+The exit code is 0 if a gateway runs, otherwise 3.`,
   options: { json: JSON_OPTION },
   examples: [
-    ["postrider gateway status", "how things are"],
+    ["postrider gateway status", "show the state"],
     ["postrider gateway status --json", "for a script"],
   ],
   async run({ values }, io) {
     const now = io.now();
-    // How the gateway is must be told also while the configuration is broken.
+    // The status must work while the configuration is broken.
     const config = await loadLocalConfig(io, true).catch((error: Error): undefined => {
       printNotice(io, `postrider: ${error.message}`);
       return undefined;
@@ -52,13 +52,16 @@ export const gatewayStatusCommand: Command = defineCommand({
     } else {
       printLine(io, formatStatus(gateway, homes, waiting, now, trouble));
       if (gateway === undefined)
-        printNotice(io, "postrider gateway run starts one; postrider gateway install makes it a service.");
+        printNotice(
+          io,
+          "To start one: postrider gateway run. To install it as a service: postrider gateway install.",
+        );
     }
     return gateway === undefined ? NOT_RUNNING_EXIT : 0;
   },
 });
 
-/** A message that keeps failing; later ones do not wait for it. */
+/** A deferred delivery: it keeps failing, and later ones pass it. */
 interface FailingDelivery {
   readonly number: number;
   readonly platform: string;
@@ -69,11 +72,11 @@ interface FailingDelivery {
 }
 
 interface PendingWork {
-  /** Sessions with something to answer that no process works on. */
+  /** Sessions with pending messages that no process works on. */
   readonly sessions_waiting: number;
   readonly deliveries_waiting: number;
   readonly deliveries_aside: readonly FailingDelivery[];
-  /** In the background, whoever asked for them. */
+  /** Background processes of all people. */
   readonly processes_running: number;
 }
 
@@ -92,15 +95,15 @@ async function countPendingWork(store: Store, now: number): Promise<PendingWork>
   };
 }
 
-/** Why a gateway whose process exists has stored nothing for a while, as far as another process can tell. */
+/** Why a gateway whose process exists has stored nothing for a while. */
 async function findTrouble(store: Store, gateway: RunningGateway, now: number): Promise<string> {
   const { runner, silentSince = now } = gateway;
   const since = `It has stored nothing since ${formatDateTime(silentSince)} (${formatRelativeTime(silentSince, now)})`;
   if (readProcStat(runner.pid)?.state === "T")
-    return `${since}: its process is stopped. kill -CONT ${runner.pid} lets it continue.`;
+    return `${since}: its process is stopped. To continue it: kill -CONT ${runner.pid}`;
   const self = localRunner();
   try {
-    // A write of our own meets what stops the gateway's.
+    // A write of our own shows the error that blocks the gateway.
     await store.runners.recordHeartbeat({ runner: self, now });
     await store.runners.retire({ runner: self.id });
   } catch (error) {
@@ -108,7 +111,7 @@ async function findTrouble(store: Store, gateway: RunningGateway, now: number): 
     const reason = error.code === "disk_full" ? "the disk is full" : "the database cannot be written";
     return `It runs, but cannot write: ${reason}. ${since}. ${error.message}`;
   }
-  return `${since}, although its process exists and the database can be written. It hangs, or has just woken; if this stays, end it: kill ${runner.pid}.`;
+  return `${since}, although its process exists and the database can be written. It hangs or has just resumed; if this persists, end it: kill ${runner.pid}`;
 }
 
 function formatFailingDeliveryJson({ number, target, status }: Delivery): FailingDelivery {

@@ -9,17 +9,17 @@ import { formatAccount, formatAccountJson } from "./format-account.ts";
 export const pairApproveCommand: Command = defineCommand({
   name: "pair approve",
   takes: "CODE",
-  // Written in two groups, it may arrive as two words.
+  // A code has two groups, which may arrive as two words.
   words: [1, 2],
   about:
-    "Lets in whoever got this code in a direct chat. They may speak from then on, and are told so in their chat. Case,\nspaces and dashes do not matter. Five wrong codes lock this for an hour.",
+    "Gives access to the person who got this code in a direct chat, and notifies them there. Case, spaces and dashes do\nnot matter. Five wrong codes lock this command for an hour.",
   options: {
-    platform: { type: "text", value: "NAME", help: "only codes that were asked for there" },
+    platform: { type: "text", value: "NAME", help: "accept only codes from this platform" },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider pair approve ABCD-EFGH", "lets in whoever has this code"],
-    ["postrider pair approve abcdefgh --platform telegram", "the same, on Telegram only"],
+    ["postrider pair approve ABCD-EFGH", "approve this code"],
+    ["postrider pair approve abcdefgh --platform telegram", "approve it only if it is from Telegram"],
   ],
   async run({ words, values }, io) {
     const clock = { ...systemClock, now: () => io.now() };
@@ -27,7 +27,7 @@ export const pairApproveCommand: Command = defineCommand({
       throwIfRefused(await approveCode({ store, clock, code: words.join(""), platform: values.platform })),
     );
     if (values.json) return printJson(io, { person, account: formatAccountJson(account) });
-    printLine(io, `${formatAccount(account)} is let in, as ${person}.`);
-    printNotice(io, `postrider pair revoke ${person} takes it back.`);
+    printLine(io, `${formatAccount(account)} now has access, as ${person}.`);
+    printNotice(io, `To revoke it: postrider pair revoke ${person}`);
   },
 });

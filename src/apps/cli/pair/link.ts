@@ -13,17 +13,21 @@ export const pairLinkCommand: Command = defineCommand({
   takes: "PLATFORM",
   words: [1, 1],
   about:
-    "Gives a code for an account of yours. Said to the bot in a direct chat, as /pair CODE, it makes that account yours:\nyou are the owner there, too, and reach the same sessions. It is good for an hour and works once. Whoever has it can\nbecome you, so tell it to nobody.",
+    "Creates a code that links another account to you. Send /pair CODE to the bot in a direct chat: that account is then\nthe owner too, with the same sessions. The code is valid for one hour and one use. Keep it secret: it gives access as\nyou.",
   options: {
-    person: { type: "text", value: "PERSON", help: "for an account of theirs instead: p_…, or telegram:42" },
+    person: {
+      type: "text",
+      value: "PERSON",
+      help: "link the account to this person instead: p_…, or telegram:42",
+    },
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider pair link telegram", "a code for your own account there"],
-    ["postrider pair link signal --person telegram:42", "a second account of somebody else"],
+    ["postrider pair link telegram", "create a code for your account on Telegram"],
+    ["postrider pair link signal --person telegram:42", "link a second account of another person"],
   ],
   async run({ words: [platform = ""], values }, io) {
-    source({ platform, chatId: "any" }); // a name that could not be one is refused
+    source({ platform, chatId: "any" }); // refuses an invalid platform name
     const clock = { ...systemClock, now: () => io.now() };
     const { person, code, expiresAt } = await withStore(io, async ({ store }) => {
       const known =
@@ -36,7 +40,7 @@ export const pairLinkCommand: Command = defineCommand({
     const whose = person === OWNER ? "yours" : `${toOneLine(person)}'s`;
     printNotice(
       io,
-      `Within an hour, write /pair ${code} to the bot, in a direct chat on ${platform}: that account is ${whose} then.`,
+      `Within an hour, send /pair ${code} to the bot in a direct chat on ${platform}. That account is then ${whose}.`,
     );
   },
 });

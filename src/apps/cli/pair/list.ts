@@ -12,10 +12,10 @@ import { formatAccount, formatAccountJson } from "./format-account.ts";
 export const pairListCommand: Command = defineCommand({
   name: "pair list",
   about:
-    "Who asks to be let in, and who was. Codes are not shown: only their hashes are kept, so that whoever asked must tell\nyou theirs. People that the configuration lets in are not listed.",
+    "Lists pending pairing requests and people with access. It does not show codes, because Postrider stores only their\nhashes: the person tells you the code. People who have access through the configuration are not listed.",
   options: { json: JSON_OPTION },
   examples: [
-    ["postrider pair list", "who asks, and who may speak"],
+    ["postrider pair list", "list requests and people with access"],
     ["postrider pair list --json", "the same for a script"],
   ],
   async run({ values }, io) {
@@ -27,21 +27,24 @@ export const pairListCommand: Command = defineCommand({
     if (values.json)
       return printJson(io, { open: open.map(formatPairingJson), people: people.map(formatGrantJson) });
     const { bold, dim } = createStyle(io);
-    if (open.length === 0) printNotice(io, "Nobody asks to be let in.");
+    if (open.length === 0) printNotice(io, "There are no pairing requests.");
     else {
       const rows = open.map((one) => [
         formatAsker(one),
         formatRelativeTime(one.askedAt, now),
         formatTimeLeft(one, now),
       ]);
-      printLine(io, bold("Open codes"));
+      printLine(io, bold("Pairing requests"));
       printLine(io, formatTable(PAIRING_COLUMNS, rows, getOutputWidth(io), dim).join("\n"));
       printLine(io, "");
       if (open.some(({ asker }) => asker !== undefined))
-        printNotice(io, dim("postrider pair approve CODE lets in whoever tells you their code."));
+        printNotice(
+          io,
+          dim("To give access to a person who tells you their code: postrider pair approve CODE"),
+        );
     }
     if (people.length === 0) return;
-    printLine(io, bold("Who may speak"));
+    printLine(io, bold("People with access"));
     const rows = people.map(({ person, role, since, accounts }) => [
       person,
       role,
@@ -52,7 +55,7 @@ export const pairListCommand: Command = defineCommand({
   },
 });
 
-const PAIRING_COLUMNS = [{ heading: "WHO", least: 12 }, { heading: "ASKED" }, { heading: "GOOD FOR" }];
+const PAIRING_COLUMNS = [{ heading: "WHO", least: 12 }, { heading: "ASKED" }, { heading: "VALID FOR" }];
 const PEOPLE_COLUMNS = [
   { heading: "PERSON" },
   { heading: "ROLE" },
@@ -62,7 +65,7 @@ const PEOPLE_COLUMNS = [
 
 function formatAsker({ asker, platform, person }: Pairing): string {
   return asker === undefined
-    ? `whoever gives it on ${platform}, to be ${toOneLine(person ?? "")}`
+    ? `link code for ${toOneLine(person ?? "")} on ${platform}`
     : formatAccount(getAskerAccount(asker));
 }
 

@@ -12,11 +12,11 @@ export const pairRevokeCommand: Command = defineCommand({
   takes: "PERSON | PLATFORM ID",
   words: [1, 2],
   about:
-    "Takes back what pairing gave: the person may not speak any more, on any of their accounts. What they said is kept;\npostrider erase removes it. An account of the owner is taken from the owner, who keeps the sessions: whoever has it is a\nstranger then. Lists in the configuration are not touched.",
+    "Revokes the access that a person got through pairing, on all their accounts. Their messages are kept; postrider erase\nremoves them. For an account of the owner, it only unlinks that account; the owner keeps the sessions. Lists in the\nconfiguration do not change.",
   options: { json: JSON_OPTION },
   examples: [
-    ["postrider pair revoke p_3f9a2c44b1d0", "by the id that pair list shows"],
-    ["postrider pair revoke telegram 42", "by an account of theirs"],
+    ["postrider pair revoke p_3f9a2c44b1d0", "by the id in pair list"],
+    ["postrider pair revoke telegram 42", "by an account"],
   ],
   async run({ words, values }, io) {
     const name = words.join(":");
@@ -28,24 +28,24 @@ export const pairRevokeCommand: Command = defineCommand({
       if (!isMember)
         throw new PostriderError(
           "not_found",
-          `${name} was not let in by pairing. If they may speak, a list in the configuration says so.`,
+          `${name} has no access through pairing. If they have access, it comes from a list in the configuration: remove them there.`,
         );
       await store.access.setRole({ person: known, role: undefined, now: io.now() });
       return known;
     });
     if (values.json) return printJson(io, { person });
-    printLine(io, `${person} may not speak any more.`);
-    printNotice(io, "If a list in the configuration names them, they still may: take them out there.");
+    printLine(io, `${person} no longer has access.`);
+    printNotice(io, "If a list in the configuration names them, they still have access: remove them there.");
   },
 });
 
-/** The owner stays the owner; one of their accounts may be lost or sold. */
+/** The owner keeps the role, but an account of theirs can be unlinked, for example when it is lost. */
 async function unlinkAccount(store: Store, words: readonly string[], now: number): Promise<string> {
   const [platform = "", id] = words;
   if (id === undefined)
     throw new PostriderError(
       "not_allowed",
-      `${platform} is the owner, whose role cannot be taken. To part with one of their accounts, name it: postrider pair revoke telegram 42`,
+      `${platform} is the owner, and the owner's access cannot be revoked. To unlink one of their accounts, name it: postrider pair revoke telegram 42`,
     );
   const byId = await store.access.getAccount({ platform, userId: id });
   const account = byId === undefined ? { platform, altId: id } : { platform, userId: id };

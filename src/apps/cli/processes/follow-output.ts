@@ -2,13 +2,13 @@ import type { Asker } from "../../../core/owner.ts";
 import type { Process } from "../../../core/process.ts";
 import type { Store } from "../../../ports/store.ts";
 
-/** What was printed next; `missed` characters before it are no longer kept. */
+/** The next output; `missed` characters before it are no longer stored. */
 export interface FollowedOutput {
   readonly text: string;
   readonly missed: number;
 }
 
-/** Everything that a process prints from a place on, until it has ended. Gives back how it is then. */
+/** Follows the output of a process from an offset until it ends. Resolves with its final state. */
 export async function* followOutput(
   store: Store,
   asker: Asker,
@@ -26,7 +26,7 @@ export async function* followOutput(
     let next = from;
     for (;;) {
       changed = false;
-      // The row before the output: once it says that all is over, nothing comes after what is read then.
+      // Reads the row before the output: after an ended row, no output follows.
       known = (await store.processes.getProcess({ asker, id: process.id })) ?? toEnded(known);
       const output = await store.processes.readProcessOutput({ asker, id: process.id, from: next });
       if (output !== undefined && output.text !== "") {
@@ -35,7 +35,7 @@ export async function* followOutput(
         continue;
       }
       if (known.status.state === "ended") return known;
-      // A change during the read has set the flag again; waiting then would sleep through it.
+      // A change during the read sets the flag again, so no change is missed.
       if (!changed)
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -46,7 +46,7 @@ export async function* followOutput(
   }
 }
 
-/** Its session was removed, and with it every trace of how it ended. */
+/** The state of a process whose session was deleted: its exit is unknown. */
 function toEnded(process: Process): Process {
   if (process.status.state === "ended") return process;
   return { ...process, status: { state: "ended", at: process.begunAt, exit: { unknown: true } } };

@@ -14,12 +14,12 @@ export const killProcessesCommand: Command = defineCommand({
   name: "processes kill",
   takes: "PROCESS…",
   words: [1, 64],
-  about: `Ends processes and everything that they have started, and says how each has ended. One that had ended before is
-left as it is.`,
+  about: `Ends processes with all their child processes, and prints how each ended. A process that has ended before is not an
+error.`,
   options: { everyone: EVERYONE_PROCESSES_OPTION, json: JSON_OPTION },
   examples: [
-    ["postrider processes kill proc_3f9a1c02b7de", "end it"],
-    ["postrider processes kill 3f9a 77c0", "two of them, by the beginnings of their ids"],
+    ["postrider processes kill proc_3f9a1c02b7de", "end a process"],
+    ["postrider processes kill 3f9a 77c0", "end two processes, by prefixes of their ids"],
   ],
   async run({ words, values }, io) {
     const who = toAsker(values.everyone);
@@ -37,14 +37,14 @@ left as it is.`,
           else done.push(await killProcess(await open.processes(), process));
         }
       } finally {
-        // What was ended is said, also when another could not be.
+        // Prints the processes that ended even if another one fails.
         if (!values.json)
           for (const { process, killed } of done)
             (killed ? printLine : printNotice)(
               io,
               killed
-                ? `${process.id} is ended: ${formatProcessState(process)}.`
-                : `${process.id} had ended: ${formatProcessState(process)}.`,
+                ? `${process.id} ended: ${formatProcessState(process)}.`
+                : `${process.id} had already ended: ${formatProcessState(process)}.`,
             );
         await open.close();
       }
@@ -57,13 +57,13 @@ left as it is.`,
   },
 });
 
-/** It may have ended by itself while it was looked at. */
+/** The process may have ended by itself in the meantime. */
 async function killProcess(processes: Processes, process: Process) {
   const after = await processes.kill(process.id);
   if (after.status.state === "ended") return { process: after, killed: true };
   throw new PostriderError(
     "internal",
-    `${process.id} was told to end and still runs. Try again: postrider processes kill ${process.id}`,
+    `${process.id} still runs after the kill. Try again: postrider processes kill ${process.id}`,
     { details: { process: process.id } },
   );
 }

@@ -13,25 +13,25 @@ import { formatProcessState } from "./process-text.ts";
 
 export const EVERYONE_PROCESSES_OPTION = {
   type: "flag",
-  help: "everyone's processes, not only your own",
+  help: "include the processes of all people",
 } as const;
 
 export const listProcessesCommand: Command = defineCommand({
   name: "processes",
   takes: "[list]",
   words: [0, 1],
-  about: `What runs in the background for your sessions, the newest first, and what ended within half an hour. They go on
-when the gateway, the terminal or the editor that started them ends. postrider processes log, kill and write take the
-id of one, or a beginning of it that no other has.`,
+  about: `Lists background processes of your sessions, newest first: those that run, and those that ended in the last half hour.
+They continue when the gateway, terminal or editor that started them ends. postrider processes log, kill and write take
+an id or an unambiguous prefix of one.`,
   options: {
-    all: { type: "flag", help: "also what ended within 7 days" },
-    foreground: { type: "flag", help: "also commands that the agent waits for, or did" },
+    all: { type: "flag", help: "include processes that ended in the last 7 days" },
+    foreground: { type: "flag", help: "include commands that the agent waits or waited for" },
     everyone: EVERYONE_PROCESSES_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider processes", "what runs"],
-    ["postrider processes --all --everyone", "whatever ran in this home in the last 7 days"],
+    ["postrider processes", "list your processes"],
+    ["postrider processes --all --everyone", "all processes of the last 7 days in this home"],
     ["postrider processes list --json", "for a script"],
   ],
   async run({ words: [word], values }, io) {
@@ -51,7 +51,7 @@ id of one, or a beginning of it that no other has.`,
     if (processes.length === 0)
       return printNotice(
         io,
-        values.all ? "Nothing has run in the last 7 days." : "Nothing runs in the background.",
+        values.all ? "No process has run in the last 7 days." : "No background process is running.",
       );
     const rows = processes.map((process) => [
       process.id,
@@ -80,6 +80,8 @@ async function findHandles(
   processes: readonly Process[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = new Set(processes.map(({ session }) => session));
-  const found = await Promise.all([...ids].map((text) => store.sessions.find({ asker: who, text })));
-  return new Map(found.flat().map(({ id, handle }) => [id, handle]));
+  const found = await Promise.all(
+    [...ids].map((session) => store.sessions.getSession({ asker: who, session })),
+  );
+  return new Map(found.flatMap((session) => (session === undefined ? [] : [[session.id, session.handle]])));
 }

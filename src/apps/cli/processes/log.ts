@@ -15,18 +15,18 @@ export const showProcessLogCommand: Command = defineCommand({
   name: "processes log",
   takes: "PROCESS",
   words: [1, 1],
-  about: `What a process has printed, as far as it is kept: the last 200,000 characters, for 7 days after its end. -f goes on
-with what it prints and returns when it has ended, whatever its exit code is.`,
+  about: `Shows the output of a process. Postrider keeps the last 200,000 characters, for 7 days after the end. -f follows the
+output and returns when the process ends, with any exit code.`,
   options: {
-    follow: { type: "flag", short: "f", help: "go on until it ends, or Ctrl-C" },
-    tail: { type: "count", help: "begin with its last N lines; 0 for none" },
+    follow: { type: "flag", short: "f", help: "follow the output until the process ends, or Ctrl-C" },
+    tail: { type: "count", help: "start with the last N lines; 0 for none" },
     everyone: EVERYONE_PROCESSES_OPTION,
-    json: { ...JSON_OPTION, help: "print JSON (docs/json.md); with -f when it has ended" },
+    json: { ...JSON_OPTION, help: "print JSON (format: docs/json.md); with -f, at the end" },
   },
   examples: [
-    ["postrider processes log proc_3f9a1c02b7de", "what it printed"],
-    ["postrider processes log 3f9a --tail 20 -f", "the last lines, and what comes"],
-    ["postrider processes log 3f9a -f --json", "wait for its end; how it ended, for a script"],
+    ["postrider processes log proc_3f9a1c02b7de", "show the output"],
+    ["postrider processes log 3f9a --tail 20 -f", "show the last 20 lines and follow"],
+    ["postrider processes log 3f9a -f --json", "wait for the end and print the result, for a script"],
   ],
   async run({ words: [name = ""], values }, io) {
     const who = toAsker(values.everyone);
@@ -67,27 +67,30 @@ with what it prints and returns when it has ended, whatever its exit code is.`,
   },
 });
 
-/** The end of what is kept, from the beginning of a line on. */
+/** The last N complete lines of the output. */
 function takeLastLines({ text, from, total }: ProcessOutput, count: number | undefined): ProcessOutput {
   if (count === undefined) return { text, from, total };
   let start = text.length;
   for (let left = count; left > 0 && start > 0; left -= 1) {
-    // The line break that ends the last line does not begin another.
+    // A final line break does not start another line.
     start = start < 2 ? 0 : text.lastIndexOf("\n", start - 2) + 1;
   }
   return { text: text.slice(start), from: from + start, total };
 }
 
-/** A program in somebody's terminal could do anything with it; in a pipe everything is as it was printed. */
+/** On a terminal, control sequences are removed. In a pipe, the output is unchanged. */
 function toOutputText(io: Io, text: string): string {
   return io.output.isTTY ? toPrintable(toReadableOutput(text)) : text;
 }
 
 function printMissed(io: Io, count: number): void {
-  printNotice(io, createStyle(io).dim(`(${count.toLocaleString("en")} characters before this are not kept)`));
+  printNotice(io, createStyle(io).dim(`(${count.toLocaleString("en")} earlier characters are not stored)`));
 }
 
 function printDetached(io: Io, { status }: Process): void {
   if (status.state === "running" && status.detached)
-    printNotice(io, "Its keeper crashed and its files are gone: what it prints now cannot be seen.");
+    printNotice(
+      io,
+      "The keeper of this process crashed and its files are gone, so new output cannot be shown.",
+    );
 }

@@ -3,7 +3,7 @@ import type { Processes } from "../../../processes/processes.ts";
 import type { Home } from "../../home.ts";
 import type { Io } from "../io.ts";
 
-/** The home's processes, reached when they are first needed: what has ended needs no keeper to be started. */
+/** The processes of the home. The keeper is contacted on first use, because ended processes do not need it. */
 export function openHomeProcesses(
   home: Home,
   store: Store,
@@ -11,9 +11,9 @@ export function openHomeProcesses(
 ): { processes(): Promise<Processes>; close(): Promise<void> } {
   let opened: Promise<Processes> | undefined;
   const open = async (): Promise<Processes> => {
-    const { connectHomeProcesses: processesOf } = await import("../../connect-home-processes.ts");
+    const { connectHomeProcesses } = await import("../../connect-home-processes.ts");
     const { systemClock } = await import("../../../system/system-clock.ts");
-    return processesOf(home, store, { ...systemClock, now: () => io.now() });
+    return connectHomeProcesses(home, store, { ...systemClock, now: () => io.now() });
   };
   return {
     processes() {

@@ -1,7 +1,7 @@
 import type { Process } from "../../../core/process.ts";
 import { sourceToJson } from "../../../core/source.ts";
 
-/** A process as docs/json.md describes it: every field is there, null when absent. */
+/** Formats a process as JSON; see docs/json.md. Absent fields are null. */
 export function formatProcessJson(process: Process): Record<string, unknown> {
   const { status, watch } = process;
   const exit = status.state === "ended" ? status.exit : undefined;

@@ -16,22 +16,21 @@ export const writeProcessCommand: Command = defineCommand({
   name: "processes write",
   takes: "PROCESS [TEXT]",
   words: [1, 2],
-  about: `Types into a process that waits for something. TEXT - reads it from stdin, so that a secret stays out of the shell's
-history.`,
+  about: `Writes to the input of a process. TEXT - reads the text from stdin, which keeps a secret out of the shell history.`,
   options: {
-    enter: { type: "flag", help: "press Enter after it" },
-    end: { type: "flag", help: "its input ends after it (Ctrl-D)" },
+    enter: { type: "flag", help: "press Enter after the text" },
+    end: { type: "flag", help: "close the input after the text (Ctrl-D)" },
     everyone: EVERYONE_PROCESSES_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider processes write 3f9a yes --enter", "answer its question"],
+    ["postrider processes write 3f9a yes --enter", "answer a question"],
     ["postrider processes write 3f9a --enter", "only press Enter"],
-    ["postrider processes write 3f9a - --end < list.txt", "a whole file, and no more"],
+    ["postrider processes write 3f9a - --end < list.txt", "write a file and close the input"],
   ],
   async run({ words: [name = "", given = ""], values }, io) {
     if (given === "" && !values.enter && !values.end)
-      throw usageError("There is nothing to write: give TEXT, --enter or --end", "processes write");
+      throw usageError("There is nothing to write: add TEXT, --enter or --end", "processes write");
     const text = given === "-" ? await readAll(io.input) : given;
     const who = toAsker(values.everyone);
     const process = await withStore(io, async ({ home, store }) => {
@@ -39,7 +38,7 @@ history.`,
       if (found.status.state === "ended")
         throw new PostriderError(
           "closed",
-          `${found.id} has ended (${formatProcessState(found)}): nobody reads there.`,
+          `${found.id} has ended (${formatProcessState(found)}), so it cannot read input.`,
           {
             details: { process: found.id },
           },
@@ -47,7 +46,7 @@ history.`,
       const open = openHomeProcesses(home, store, io);
       try {
         const processes = await open.processes();
-        // A terminal's Enter is a carriage return, of which the terminal makes a line.
+        // Enter in a terminal is a carriage return, which the terminal turns into a line feed.
         const typed = values.enter ? text + (found.pty ? "\r" : "\n") : text;
         if (typed !== "") await writeInput(found, typed, processes, store);
         if (values.end) await processes.endInput(found.id);
@@ -57,11 +56,11 @@ history.`,
       return found;
     });
     if (values.json) printJson(io, { process: formatProcessJson(process), ended_input: values.end });
-    else printLine(io, `${process.id} has got it.`);
+    else printLine(io, `Written to ${process.id}.`);
   },
 });
 
-/** An agent's next piece is judged with the line before it: that line is not known while this is on its way. */
+/** Records the unfinished line, because the agent's next input is classified together with it. */
 async function writeInput(
   process: Process,
   typed: string,

@@ -15,10 +15,10 @@ const SEVERAL_SESSIONS = {
 export const archiveSessionsCommand: Command = defineCommand({
   ...SEVERAL_SESSIONS,
   name: "sessions archive",
-  about: "Puts sessions away: they are no longer listed, and stay whole, searchable and resumable.",
+  about: "Hides sessions from the list. You can still search and resume them.",
   examples: [
-    ["postrider sessions archive k7f", "out of the list"],
-    ["postrider sessions list --archived", "what was put away"],
+    ["postrider sessions archive k7f", "hide a session"],
+    ["postrider sessions list --archived", "list archived sessions"],
   ],
   run: ({ words, values }, io) => setArchived(io, words, values, true),
 });
@@ -26,8 +26,8 @@ export const archiveSessionsCommand: Command = defineCommand({
 export const unarchiveSessionsCommand: Command = defineCommand({
   ...SEVERAL_SESSIONS,
   name: "sessions unarchive",
-  about: "Takes sessions back into the list.",
-  examples: [["postrider sessions unarchive k7f", "listed again"]],
+  about: "Shows archived sessions in the list again.",
+  examples: [["postrider sessions unarchive k7f", "list it again"]],
   run: ({ words, values }, io) => setArchived(io, words, values, false),
 });
 
@@ -39,7 +39,7 @@ async function setArchived(
 ): Promise<void> {
   const who = toAsker(values.everyone);
   const changed = await withHome(io, async ({ store, sessions }) => {
-    // All are found before any is changed.
+    // Resolves all names before the first change.
     const found: Session[] = [];
     for (const name of names) found.push(await resolveSessionArgument(store, who, name));
     return Promise.all(found.map(({ id }) => sessions.archive(who, id, archived)));

@@ -3,7 +3,7 @@ import { formatSessionTitle } from "./session-rows.ts";
 
 type LoadPage = (cursor: string | undefined) => Promise<Page<ListedSession>>;
 
-/** What a person looks through: the newest page first, more as they go on, narrowed down by what they type. */
+/** The list of `sessions browse`: loads pages on demand and filters them by the typed text. */
 export class BrowseList {
   readonly #load: LoadPage;
   #loaded: readonly ListedSession[] = [];
@@ -22,7 +22,7 @@ export class BrowseList {
     return this.#found;
   }
 
-  /** Where the choice stands among what was found. */
+  /** The index of the selection among the matches. */
   get selectedIndex(): number {
     return this.#at;
   }
@@ -31,7 +31,7 @@ export class BrowseList {
     return this.#found[this.#at];
   }
 
-  /** There is nothing more to load. */
+  /** All pages are loaded. */
   get isComplete(): boolean {
     return this.#isWhole;
   }
@@ -51,7 +51,7 @@ export class BrowseList {
     this.#narrow();
   }
 
-  /** Loads until a screen below the choice is filled or nothing is left. `onPage` is called after every page. */
+  /** Loads pages until a screen below the selection is full. Calls `onPage` after every page. */
   fill(rows: number, onPage: () => void): Promise<void> {
     this.#loading ??= this.#fill(rows, onPage).finally(() => {
       this.#loading = undefined;
@@ -60,7 +60,7 @@ export class BrowseList {
   }
 
   async #fill(rows: number, onPage: () => void): Promise<void> {
-    // Several keys may come at once; what they ask for together is looked at when all of them are in.
+    // Several keys may arrive at once: handle all of them first.
     await Promise.resolve();
     while (!this.#isWhole && this.#found.length < this.#at + 2 * rows) {
       const { items, cursor } = await this.#load(this.#cursor);
@@ -69,17 +69,17 @@ export class BrowseList {
       this.#isWhole = cursor === undefined;
       this.#narrow();
       onPage();
-      // A filter that fits nothing reads everything: keys come in between.
+      // A filter without matches reads all pages: let keys in between.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
   #narrow(): void {
-    const wanted = foldText(this.#filter);
+    const filter = foldText(this.#filter);
     this.#found =
-      wanted === ""
+      filter === ""
         ? this.#loaded
-        : this.#loaded.filter((session) => getSearchText(session).includes(wanted));
+        : this.#loaded.filter((session) => getSearchText(session).includes(filter));
     this.move(0);
   }
 }
@@ -90,7 +90,7 @@ function getSearchText(session: ListedSession): string {
   );
 }
 
-/** As people type it: without capitals and accents. */
+/** Removes case and accents. */
 function foldText(text: string): string {
   return text
     .normalize("NFKD")

@@ -21,11 +21,11 @@ import { formatSessionRows } from "./session-rows.ts";
 export interface BrowseOptions {
   readonly list: BrowseList;
   readonly everyone: boolean;
-  /** The lines of a session's preview. */
+  /** Loads the preview lines of a session. */
   preview(session: ListedSession): Promise<readonly string[]>;
 }
 
-/** Runs until a session is chosen or the person leaves. The terminal is as before afterwards, however it ends. */
+/** Runs until the person selects a session or exits. It always restores the terminal. */
 export async function browseOnScreen(io: Io, browsing: BrowseOptions): Promise<ListedSession | undefined> {
   const terminal = new ProcessTerminal();
   const tui = new TuiAltScreen(terminal, undefined, undefined, { mouse: false });
@@ -66,7 +66,7 @@ export async function browseOnScreen(io: Io, browsing: BrowseOptions): Promise<L
   }
 }
 
-/** The library would scroll the screen by them; here they move the choice. */
+/** The library uses these keys for scrolling; here they move the selection. */
 function disablePageKeys(): KeybindingsManager {
   const names = Object.keys(TUI_KEYBINDINGS).filter((name) => name.startsWith("tui.altScreen."));
   return new KeybindingsManager(TUI_KEYBINDINGS, Object.fromEntries(names.map((name) => [name, []])));
@@ -79,7 +79,7 @@ interface BrowseCallbacks {
   failed(error: unknown): void;
 }
 
-/** The filter, a heading, the hint at the bottom. */
+/** The rows of the filter, the heading and the hint. */
 const FRAME_ROWS = 3;
 
 interface Preview {
@@ -95,12 +95,12 @@ class BrowseScreen implements Component, Focusable {
   readonly #filter = new Input({ prompt: "Filter: ", placeholder: "title, first words, handle or platform" });
   #preview: Preview | undefined;
   #top = 0;
-  /** Between two words of the filter a space is a space. */
+  /** While typing, a space belongs to the filter and does not open the preview. */
   #isTyping = false;
 
-  constructor(io: Io, browsing: BrowseOptions, around: BrowseCallbacks) {
+  constructor(io: Io, browsing: BrowseOptions, callbacks: BrowseCallbacks) {
     this.#browsing = browsing;
-    this.#callbacks = around;
+    this.#callbacks = callbacks;
     this.#style = createStyle(io);
     this.#now = io.now();
   }
@@ -117,7 +117,7 @@ class BrowseScreen implements Component, Focusable {
     this.#filter.invalidate();
   }
 
-  /** Loads what the screen needs; keys are taken meanwhile. */
+  /** Loads rows for the screen in the background. */
   fill(): void {
     const { render, failed } = this.#callbacks;
     this.#browsing.list.fill(this.#room(), render).catch(failed);
@@ -183,13 +183,12 @@ class BrowseScreen implements Component, Focusable {
       everyone,
     });
     const body = rows.map((row, index) =>
-      this.#top + index === list.selectedIndex ? this.#chosen(row) : `  ${row}`,
+      this.#top + index === list.selectedIndex ? this.#selected(row) : `  ${row}`,
     );
-    if (body.length === 0)
-      body.push(this.#style.dim(list.isComplete ? "  Nothing is like that." : "  Looking…"));
+    if (body.length === 0) body.push(this.#style.dim(list.isComplete ? "  No matches." : "  Searching…"));
     const blank = Array.from({ length: Math.max(0, room - body.length) }, () => "");
     const found = `${list.matches.length}${list.isComplete ? "" : "+"}`;
-    const hint = `${found} · Enter open · Esc leave · Space preview · ↑↓ choose`;
+    const hint = `${found} · Enter open · Esc exit · Space preview · ↑↓ select`;
     return [
       ...this.#filter.render(width),
       this.#style.dim(`  ${heading}`),
@@ -199,7 +198,7 @@ class BrowseScreen implements Component, Focusable {
     ];
   }
 
-  #chosen(row: string): string {
+  #selected(row: string): string {
     return this.#style.isOn ? `\x1b[7m❯ ${row}\x1b[27m` : `❯ ${row}`;
   }
 
@@ -217,7 +216,7 @@ class BrowseScreen implements Component, Focusable {
   }
 }
 
-/** How far a key moves, in lines. */
+/** The number of lines by which a key moves. */
 function getKeyStep(data: string, page: number): number | undefined {
   if (matchesKey(data, "up")) return -1;
   if (matchesKey(data, "down")) return 1;

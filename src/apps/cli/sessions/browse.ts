@@ -10,22 +10,22 @@ import { KIND_OPTION, PLATFORM_OPTION } from "./filters.ts";
 import { formatSessionHeader } from "./header.ts";
 import { buildListQuery, printSessionList, type SessionListOptions } from "./list.ts";
 
-/** A page is loaded in a few milliseconds, and is more than any screen shows. */
+/** A page loads in a few milliseconds and fills any screen. */
 const PAGE_SIZE = 100;
-/** A preview shows how a session ended. */
+/** A preview shows the last messages. */
 const PREVIEW_MESSAGES = 20;
 
 export const browseSessionsCommand: Command = defineCommand({
   name: "sessions browse",
-  about: `Your sessions on a full screen: type to narrow them down, arrows to choose, Space or Tab to look inside, Enter to go on
-in one, Esc (or q) to leave. Without a terminal it prints the list.`,
+  about: `Shows your sessions on a full screen. Type to filter, use the arrow keys to select, Space or Tab for a preview, Enter to
+continue a session, Esc (or q) to exit. Without a terminal it prints the list.`,
   options: {
     platform: PLATFORM_OPTION,
     kind: KIND_OPTION,
-    all: { type: "flag", help: "archived ones too" },
+    all: { type: "flag", help: "include archived sessions" },
     everyone: EVERYONE_OPTION,
   },
-  examples: [["postrider sessions browse", "look around, and go on where you like"]],
+  examples: [["postrider sessions browse", "select a session and continue it"]],
   async run({ values }, io) {
     const isScreen = io.input === process.stdin && io.input.isTTY === true && io.output.isTTY === true;
     if (!isScreen || io.environment.TERM === "dumb") {
@@ -47,10 +47,10 @@ async function chooseSession(
   const query = { ...buildListQuery(values, io.now()), limit: PAGE_SIZE };
   const first = await store.sessions.querySessions(query);
   if (first.items.length === 0) {
-    printNotice(io, "No sessions yet. Say something: postrider");
+    printNotice(io, "There are no sessions yet. Start one with: postrider");
     return undefined;
   }
-  // Loaded only now: the screen takes longer to start than everything else.
+  // Loaded late, because the screen library takes the longest to load.
   const [{ BrowseList }, { browseOnScreen }] = await Promise.all([
     import("./browse-list.ts"),
     import("./browse-screen.ts"),

@@ -13,18 +13,18 @@ import { resolveSessionArgument } from "../session-argument.ts";
 import { cutToWidth } from "../width.ts";
 import { formatOwner, formatSessionLabel } from "./session-rows.ts";
 
-export const YES_OPTION = { type: "flag", short: "y", help: "do it without asking" } as const;
+export const YES_OPTION = { type: "flag", short: "y", help: "do not ask for confirmation" } as const;
 
 export const deleteSessionsCommand: Command = defineCommand({
   name: "sessions delete",
   takes: "SESSION…",
   words: [1, Number.POSITIVE_INFINITY],
   about:
-    "Removes sessions and every word in them for good. What a fork still shows of one stays with the fork.\nTo only put one away: postrider sessions archive.",
+    "Permanently deletes sessions with all their messages. A fork keeps the messages that it shares with its origin.\nTo only hide a session: postrider sessions archive.",
   options: { yes: YES_OPTION, everyone: EVERYONE_OPTION, json: JSON_OPTION },
   examples: [
-    ["postrider sessions delete k7f", "shows what would go, and asks"],
-    ["postrider sessions delete k7f m2q --yes", "two of them, without asking"],
+    ["postrider sessions delete k7f", "shows the session and asks"],
+    ["postrider sessions delete k7f m2q --yes", "deletes two sessions without asking"],
   ],
   async run({ words, values }, io) {
     const who = toAsker(values.everyone);
@@ -40,8 +40,8 @@ export const deleteSessionsCommand: Command = defineCommand({
         for (const session of going)
           for (const line of await describeDeletion(store, who, session))
             printNotice(io, cutToWidth(line, width));
-        const what = going.length === 1 ? "Remove it" : `Remove these ${going.length} sessions`;
-        if (!(await confirm(io, `${what} for good?`))) return undefined;
+        const what = going.length === 1 ? "Delete it" : `Delete these ${going.length} sessions`;
+        if (!(await confirm(io, `${what} permanently?`))) return undefined;
       }
       for (const { id } of going) await sessions.remove(who, id);
       return going;
@@ -51,17 +51,17 @@ export const deleteSessionsCommand: Command = defineCommand({
     if (values.json) {
       const removed = gone.map(({ id, handle, title }) => ({ id, handle, title: title ?? null }));
       printJson(io, { removed, scrubbed });
-    } else for (const session of gone) printLine(io, `${formatSessionLabel(session)} is gone.`);
+    } else for (const session of gone) printLine(io, `${formatSessionLabel(session)} is deleted.`);
     return 0;
   },
 });
 
-/** What a person should have seen before it is gone: also what was said and waits for an answer. */
+/** Describes a session before its deletion, including its pending messages. */
 async function describeDeletion(store: Store, asker: Asker, session: Session): Promise<string[]> {
   const { messageCount: count, owner } = session;
   const waiting = await store.inbox.listPending({ asker, session: session.id });
   return [
     `${formatSessionLabel(session)}: ${pluralize(count, "message")}, ${formatOwner(owner) === "you" ? "yours" : `of ${formatOwner(owner)}`}, id ${session.id}`,
-    ...waiting.map((message) => `  waits for an answer: ${toOneLine(getText(message))}`),
+    ...waiting.map((message) => `  pending: ${toOneLine(getText(message))}`),
   ];
 }

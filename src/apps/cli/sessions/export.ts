@@ -21,30 +21,27 @@ export const exportSessionsCommand: Command = defineCommand({
   name: NAME,
   takes: "SESSION…",
   words: [0, Number.POSITIVE_INFINITY],
-  about: `Writes sessions into a file, or to stdout. jsonl keeps everything, one session a line: postrider sessions import
-takes it back. md is for reading.`,
+  about: `Writes sessions to a file or to stdout. jsonl contains everything, one session per line, for postrider sessions
+import. md is for reading.`,
   options: {
-    all: { type: "flag", help: "every session of yours, archived ones too" },
+    all: { type: "flag", help: "all your sessions, including archived ones" },
     format: { type: "text", value: "FORMAT", help: "jsonl (default) or md" },
-    output: { type: "text", short: "o", value: "FILE", help: "write this file, readable by you alone" },
-    force: { type: "flag", help: "take the place of a file that is there" },
+    output: { type: "text", short: "o", value: "FILE", help: "write to this file; only you can read it" },
+    force: { type: "flag", help: "overwrite an existing file" },
     everyone: EVERYONE_OPTION,
-    json: { ...JSON_OPTION, help: "with --output: say what was written as JSON (docs/json.md)" },
+    json: { ...JSON_OPTION, help: "with --output: print the result as JSON (format: docs/json.md)" },
   },
   examples: [
-    ["postrider sessions export k7f --format md", "to read it"],
-    ["postrider sessions export --all --output sessions.jsonl", "everything, to keep or to move"],
+    ["postrider sessions export k7f --format md", "export one session for reading"],
+    ["postrider sessions export --all --output sessions.jsonl", "export everything"],
   ],
   async run({ words, values }, io) {
     const { all, output, format = "jsonl" } = values;
     if (format !== "jsonl" && format !== "md")
       throw usageError(`--format must be jsonl or md, not "${format}"`, NAME);
-    if (all === words.length > 0) throw usageError("Name sessions, or say --all, not both", NAME);
+    if (all === words.length > 0) throw usageError("Name sessions or use --all, not both", NAME);
     if (values.json && output === undefined)
-      throw usageError(
-        "--json tells what was written with --output; without it the export itself is JSON",
-        NAME,
-      );
+      throw usageError("--json needs --output; without it the export itself is JSON", NAME);
     const who = toAsker(values.everyone);
     const file = output === undefined ? undefined : openAtomicFile(resolve(output), values.force);
     try {
@@ -58,7 +55,7 @@ takes it back. md is for reading.`,
             format === "md"
               ? await exportMarkdown(open, who, session)
               : await exportLine(open.sessions, who, session.id);
-          if (exported === undefined) continue; // removed by someone since it was listed
+          if (exported === undefined) continue; // deleted since it was listed
           written.sessions += 1;
           written.messages += exported.messages;
           if (file !== undefined) file.write(exported.text);
@@ -73,7 +70,7 @@ takes it back. md is for reading.`,
         io,
         `${path}: ${pluralize(written.sessions, "session")}, ${pluralize(written.messages, "message")}.`,
       );
-      if (written.sessions === 0) printNotice(io, "There is nothing to export yet, so the file is empty.");
+      if (written.sessions === 0) printNotice(io, "There are no sessions to export, so the file is empty.");
     } finally {
       file?.abandon();
     }
@@ -89,7 +86,7 @@ async function findSessions(store: Store, who: Asker, names: readonly string[]):
   return [...found.values()];
 }
 
-/** Oldest first, so that an import makes them in the same order. */
+/** Oldest first, so that an import keeps the order. */
 async function listAllSessions(store: Store, who: Asker): Promise<readonly Session[]> {
   const found: Session[] = [];
   for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
@@ -119,16 +116,20 @@ async function exportMarkdown({ store }: OpenHome, who: Asker, session: Session)
 interface AtomicFile {
   write(text: string): void;
   end(): { readonly path: string; readonly bytes: number };
-  /** Leaves nothing behind, unless it has ended. */
+  /** Removes the partial file, unless `end` was called. */
   abandon(): void;
 }
 
-/** A file that is there whole or not at all, and for its owner alone. */
+/** Writes a private file, completely or not at all. */
 function openAtomicFile(path: string, force: boolean): AtomicFile {
   if (!force && existsSync(path)) {
-    throw new PostriderError("file_exists", `${path} is there already. Name another file, or say --force.`, {
-      details: { file: path },
-    });
+    throw new PostriderError(
+      "file_exists",
+      `${path} already exists. Name another file, or add --force to overwrite it.`,
+      {
+        details: { file: path },
+      },
+    );
   }
   const unfinished = buildTemporaryName(path);
   let bytes = 0;
@@ -136,7 +137,7 @@ function openAtomicFile(path: string, force: boolean): AtomicFile {
     createPrivateFile(unfinished);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new PostriderError("invalid_input", `${path} cannot be written (${code}). Name another place.`, {
+    throw new PostriderError("invalid_input", `Cannot write ${path} (${code}). Name another path.`, {
       cause: error,
       details: { file: path },
     });

@@ -1,16 +1,16 @@
 import { SESSION_KINDS, type SessionKind } from "../../../core/session.ts";
 import { usageError } from "../command.ts";
 
-/** Options that narrow down which sessions are meant. */
+/** Options that filter sessions. */
 export const PLATFORM_OPTION = {
   type: "text",
   value: "NAME",
-  help: "only from this platform, such as telegram",
+  help: "only sessions from this platform, such as telegram",
 } as const;
 export const KIND_OPTION = {
   type: "text",
   value: "KIND",
-  help: "only of this kind: chat, editor, job, webhook, background; several with commas",
+  help: "only sessions of this kind: chat, editor, job, webhook, background; separate several with commas",
 } as const;
 
 export function parseKinds(text: string | undefined, command: string): { kinds?: readonly SessionKind[] } {

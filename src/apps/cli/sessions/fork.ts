@@ -11,16 +11,16 @@ export const forkSessionCommand: Command = defineCommand({
   takes: "SESSION",
   words: [1, 1],
   about:
-    "A new session that begins with what this one shows. Each goes its own way from here; nothing is copied.",
+    "Starts a new session with the messages of an existing one. Both continue independently; no message is copied.",
   options: {
-    title: { type: "text", help: "its title; else the next number of the other's: plan #2" },
-    at: { type: "count", value: "SEQ", help: "only up to this message" },
+    title: { type: "text", help: "the title; by default the next number, such as plan #2" },
+    at: { type: "count", value: "SEQ", help: "fork after this message" },
     everyone: EVERYONE_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider sessions fork k7f", "try something else without losing this"],
-    ['postrider sessions fork k7f --at 12 --title "plan B"', "as it was after message 12"],
+    ["postrider sessions fork k7f", "try another direction"],
+    ['postrider sessions fork k7f --at 12 --title "plan B"', "fork after message 12"],
   ],
   async run({ words: [name = ""], values }, io) {
     const who = toAsker(values.everyone);
@@ -41,8 +41,8 @@ export const forkSessionCommand: Command = defineCommand({
     if (values.json) return printJson(io, { session: sessionToJson(made) });
     printLine(
       io,
-      `${formatSessionLabel(made)} begins where ${formatSessionLabel(from)} is${at === undefined ? "" : ` after message ${at}`}.`,
+      `${formatSessionLabel(made)} is a fork of ${formatSessionLabel(from)}${at === undefined ? "" : ` after message ${at}`}.`,
     );
-    printLine(io, `Go on in it: postrider -r ${made.handle}`);
+    printLine(io, `To continue it: postrider -r ${made.handle}`);
   },
 });

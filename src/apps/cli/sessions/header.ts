@@ -8,15 +8,15 @@ import { formatFacts } from "../table.ts";
 import { formatOwner } from "./session-rows.ts";
 
 const END_REASON_TEXT: Readonly<Record<string, string>> = {
-  idle: "after a silence",
-  daily: "at the daily hour",
-  new: "a new one was asked for",
-  switch: "the chat went to another session",
-  merged: "two accounts were one",
-  closed: "closed by hand",
+  idle: "idle time-out",
+  daily: "daily reset",
+  new: "a person started a new session",
+  switch: "the chat switched to another session",
+  merged: "two accounts were linked",
+  closed: "closed by a person",
 };
 
-/** What there is to know about a session, a line each. */
+/** Formats the properties of a session, one per line. */
 export function formatSessionHeader(
   session: Session,
   now: number,
@@ -41,7 +41,7 @@ export function formatSessionHeader(
     ["last", instant(session.lastAt)],
     [
       "messages",
-      `${number(session.messageCount)}${shown === undefined || shown === session.messageCount ? "" : ` said here, ${number(shown)} shown`}`,
+      `${number(session.messageCount)}${shown === undefined || shown === session.messageCount ? "" : ` stored, ${number(shown)} shown`}`,
     ],
     [
       "tokens",

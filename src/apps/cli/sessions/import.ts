@@ -15,12 +15,15 @@ export const importSessionsCommand: Command = defineCommand({
   name: "sessions import",
   takes: "FILE",
   words: [1, 1],
-  about: `Takes in what postrider sessions export wrote (jsonl). Sessions that are here already are left alone. A line that
-cannot be read is named, and the others are taken. - reads from stdin.`,
+  about: `Imports a file of postrider sessions export (jsonl). Sessions that exist already stay unchanged. An unreadable line is
+reported, and the import continues with the next one. FILE - reads from stdin.`,
   options: { json: JSON_OPTION },
   examples: [
-    ["postrider sessions import sessions.jsonl", "take in what another home exported"],
-    ["ssh server postrider sessions export --all | postrider sessions import -", "from another machine"],
+    ["postrider sessions import sessions.jsonl", "import sessions of another home"],
+    [
+      "ssh server postrider sessions export --all | postrider sessions import -",
+      "import from another machine",
+    ],
   ],
   async run({ words: [file = ""], values }, io) {
     const result = await withHome(io, (open) => importLines(open, readInput(io, file)));
@@ -40,7 +43,7 @@ cannot be read is named, and the others are taken. - reads from stdin.`,
 
 interface ImportResult {
   readonly imported: readonly Session[];
-  /** Ids that are here already. */
+  /** Ids of sessions that exist already. */
   readonly skipped: readonly string[];
   readonly failed: readonly { readonly line: number; readonly code: ErrorCode; readonly message: string }[];
   readonly messages: number;
@@ -55,8 +58,7 @@ async function importLines(
   const failed: ImportResult["failed"][number][] = [];
   const isHere = async (id: unknown): Promise<boolean> => {
     if (typeof id !== "string") return false;
-    const found = await store.sessions.find({ asker: { everyone: true }, text: id });
-    return found.some((session) => session.id === id);
+    return (await store.sessions.getSession({ asker: { everyone: true }, session: id })) !== undefined;
   };
   let number = 0;
   for await (const line of lines) {
@@ -76,14 +78,14 @@ async function importLines(
   return { imported, skipped, failed, messages };
 }
 
-/** Anything else, such as a full disk, would meet every line that follows as well. */
+/** Other errors, such as a full disk, would repeat for every line. */
 const LINE_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_input", "too_large"]);
 
 function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw new PostriderError("invalid_input", "This is not JSON: the line is damaged or cut off.");
+    throw new PostriderError("invalid_input", "The line is not JSON: it is damaged or cut off.");
   }
 }
 
@@ -97,7 +99,7 @@ async function* readInput(io: Io, file: string): AsyncGenerator<string> {
     const missing = code === "ENOENT";
     throw new PostriderError(
       missing ? "not_found" : "invalid_input",
-      missing ? `There is no file ${file}.` : `${file} cannot be read (${code}).`,
+      missing ? `${file} does not exist.` : `Cannot read ${file} (${code}).`,
       { cause: error, details: { file } },
     );
   }
@@ -106,11 +108,14 @@ async function* readInput(io: Io, file: string): AsyncGenerator<string> {
 function printResult(io: Io, { imported, skipped, failed, messages }: ImportResult): void {
   printLine(
     io,
-    `${imported.length} imported (${pluralize(messages, "message")}), ${skipped.length} here already, ${failed.length} failed.`,
+    `${imported.length} imported (${pluralize(messages, "message")}), ${skipped.length} already exist, ${failed.length} failed.`,
   );
-  for (const id of skipped) printNotice(io, `  here already: ${id}`);
+  for (const id of skipped) printNotice(io, `  already exists: ${id}`);
   for (const { line, message } of failed) printNotice(io, `  line ${line}: ${message}`);
   const others = imported.filter(({ owner }) => owner !== OWNER).length;
   if (others > 0)
-    printNotice(io, `${others} of them belong to other people: postrider sessions list --everyone`);
+    printNotice(
+      io,
+      `${others} of them belong to other people. To list them: postrider sessions list --everyone`,
+    );
 }

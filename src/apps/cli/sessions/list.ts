@@ -13,22 +13,31 @@ const MAX_LIMIT = 1000;
 
 export const listSessionsCommand: Command = defineCommand({
   name: NAME,
-  about: "Your sessions, the latest first: handle, title or first words, platform, when, how many messages.",
+  about:
+    "Lists your sessions, newest first: handle, title or first words, platform, last activity, number of messages.",
   options: {
-    limit: { type: "count", help: `how many (${DEFAULT_LIMIT}; ${MAX_LIMIT} at most)` },
+    limit: { type: "count", help: `the number of sessions (default ${DEFAULT_LIMIT}, at most ${MAX_LIMIT})` },
     platform: PLATFORM_OPTION,
     kind: KIND_OPTION,
-    since: { type: "text", value: "WHEN", help: "only those used since: 30m, 12h, 7d, 2w or 2026-03-15" },
-    titled: { type: "flag", help: "only those with a title" },
-    archived: { type: "flag", help: "only the archived ones" },
-    all: { type: "flag", help: "archived ones too" },
-    cursor: { type: "text", value: "CURSOR", help: "the next page: what the page before ended with" },
+    since: {
+      type: "text",
+      value: "WHEN",
+      help: "only sessions active since: 30m, 12h, 7d, 2w or 2026-03-15",
+    },
+    titled: { type: "flag", help: "only sessions with a title" },
+    archived: { type: "flag", help: "only archived sessions" },
+    all: { type: "flag", help: "include archived sessions" },
+    cursor: {
+      type: "text",
+      value: "CURSOR",
+      help: "the next page: the cursor that the previous page printed",
+    },
     everyone: EVERYONE_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider sessions list", "the latest 20"],
-    ["postrider sessions list --since 7d --platform telegram", "this week's from Telegram"],
+    ["postrider sessions list", "the newest 20"],
+    ["postrider sessions list --since 7d --platform telegram", "this week, from Telegram"],
     ["postrider sessions list --everyone --all --json", "everything, for a script"],
   ],
   run: ({ values }, io) => printSessionList(io, values),
@@ -52,10 +61,7 @@ export async function printSessionList(io: Io, values: SessionListOptions): Prom
   const { items, cursor } = await withStore(io, ({ store }) => store.sessions.querySessions(query));
   for (const { handle, damaged } of items)
     if (damaged !== undefined)
-      printNotice(
-        io,
-        `${handle}: its ${damaged.join(" and ")} cannot be read; postrider doctor tells what to do.`,
-      );
+      printNotice(io, `${handle}: its ${damaged.join(" and ")} cannot be read; run postrider doctor.`);
   if (values.json) {
     const { sessionToJson } = await import("../../../core/json.ts");
     return printJson(io, { sessions: items.map(sessionToJson), cursor: cursor ?? null });
@@ -64,8 +70,7 @@ export async function printSessionList(io: Io, values: SessionListOptions): Prom
   const { dim } = createStyle(io);
   const rows = { width: getOutputWidth(io), now: io.now(), everyone: values.everyone, heading: dim };
   printLine(io, formatSessionRows(items, rows).join("\n"));
-  if (cursor !== undefined)
-    printNotice(io, dim(`More: the same command with --cursor ${cursor}, or a larger --limit`));
+  if (cursor !== undefined) printNotice(io, dim(`For more, add --cursor ${cursor} or use a larger --limit`));
 }
 
 export function buildListQuery(values: SessionListOptions, now: number): ListQuery {
@@ -84,13 +89,13 @@ export function buildListQuery(values: SessionListOptions, now: number): ListQue
   };
 }
 
-/** Why the list is empty, and what to do about it. */
+/** Explains why the list is empty. */
 function describeEmptyList(values: SessionListOptions): string {
   const { platform, kind, since, titled, archived, cursor } = values;
-  if (cursor !== undefined) return "That was the last page.";
+  if (cursor !== undefined) return "There are no more pages.";
   if ([platform, kind, since].some((given) => given !== undefined) || titled) {
-    return "No session is like that. Leave an option out to see more.";
+    return "No session matches. Use fewer options to see more.";
   }
-  if (archived) return "Nothing is archived. postrider sessions archive SESSION puts one away.";
-  return "No sessions yet. Say something: postrider";
+  if (archived) return "No session is archived. To archive one: postrider sessions archive SESSION";
+  return "There are no sessions yet. Start one with: postrider";
 }

@@ -14,10 +14,13 @@ const DEFAULT_DAYS = 90;
 
 export const pruneSessionsCommand: Command = defineCommand({
   name: NAME,
-  about:
-    "Removes sessions that have ended and were not used for a long time. Shows them first; --yes does it.",
+  about: "Permanently deletes sessions that have ended and are old. Without --yes it only lists them.",
   options: {
-    "older-than": { type: "count", value: "DAYS", help: `not used for so many days (${DEFAULT_DAYS})` },
+    "older-than": {
+      type: "count",
+      value: "DAYS",
+      help: `without activity for this many days (default ${DEFAULT_DAYS})`,
+    },
     platform: PLATFORM_OPTION,
     kind: KIND_OPTION,
     yes: YES_OPTION,
@@ -25,8 +28,8 @@ export const pruneSessionsCommand: Command = defineCommand({
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider sessions prune", "what would go"],
-    ["postrider sessions prune --kind job --older-than 30 --yes", "old runs of jobs, for good"],
+    ["postrider sessions prune", "list the sessions that it would delete"],
+    ["postrider sessions prune --kind job --older-than 30 --yes", "delete old runs of jobs"],
   ],
   async run({ values }, io) {
     const { "older-than": days = DEFAULT_DAYS, yes } = values;
@@ -40,7 +43,10 @@ export const pruneSessionsCommand: Command = defineCommand({
     const scrubbed = yes && gone.length > 0 ? await scrubHome(io) : false;
     if (values.json) return printJson(io, { sessions: gone.map(sessionToJson), removed: yes, scrubbed });
     if (gone.length === 0)
-      return printNotice(io, `No ended session was unused for ${pluralize(days, "day")}. Nothing to remove.`);
+      return printNotice(
+        io,
+        `There is nothing to delete: no ended session is older than ${pluralize(days, "day")}.`,
+      );
     const rows = {
       width: getOutputWidth(io),
       now: io.now(),
@@ -51,7 +57,7 @@ export const pruneSessionsCommand: Command = defineCommand({
     const count = pluralize(gone.length, "session");
     printNotice(
       io,
-      yes ? `${count} removed for good.` : `${count} would be removed. Nothing was done: --yes does it.`,
+      yes ? `${count} deleted.` : `${count} would be deleted. Nothing was changed. Add --yes to delete.`,
     );
   },
 });

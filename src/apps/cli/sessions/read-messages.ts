@@ -6,11 +6,11 @@ import type { Store } from "../../../ports/store.ts";
 
 export interface MessageEntry {
   readonly message: Message;
-  /** Whether the session shows it to its people and to the model. */
+  /** Whether people and the model still see the message in the session. */
   readonly shown: boolean;
 }
 
-/** What a session shows, in order; with `all`, also what was said in it and is not shown any more. */
+/** Reads the messages that a session shows, in order; with `all`, also undone and summarized ones. */
 export async function readMessages(
   store: Store,
   who: Asker,
@@ -29,7 +29,7 @@ export async function readMessages(
   ];
 }
 
-/** Where the message with this number stands. A fork's own comes before one that it shows of its origin. */
+/** The offset of the message with this number. A fork's own message wins over one of its origin. */
 export function findMessageIndex(
   messages: readonly MessageEntry[],
   session: Session,
@@ -43,7 +43,7 @@ export function findMessageIndex(
 export function messageNotFound(session: Session, seq: number): PostriderError {
   return new PostriderError(
     "not_found",
-    `Session ${session.handle} has no message ${seq}: it has ${session.messageCount}.`,
+    `Session ${session.handle} has no message ${seq}; it has ${session.messageCount} messages.`,
     { details: { session: session.id, seq } },
   );
 }

@@ -11,21 +11,23 @@ export const renameSessionCommand: Command = defineCommand({
   name: NAME,
   takes: "SESSION TITLE…",
   words: [1, Number.POSITIVE_INFINITY],
-  about: "Gives a session a title, unique among yours. It can then be called by it.",
+  about: "Sets the title of a session, unique among yours. Commands then find the session by its title.",
   options: {
-    clear: { type: "flag", help: "take its title away" },
+    clear: { type: "flag", help: "remove the title" },
     everyone: EVERYONE_OPTION,
     json: JSON_OPTION,
   },
   examples: [
     ["postrider sessions rename k7f holiday plans", 'from now on: postrider -r "holiday plans"'],
-    ["postrider sessions rename k7f --clear", "no title any more"],
+    ["postrider sessions rename k7f --clear", "remove the title"],
   ],
   async run({ words: [name = "", ...title], values }, io) {
     const wanted = title.join(" ");
     if (values.clear === (wanted.trim() !== ""))
       throw usageError(
-        values.clear ? "A title and --clear are too much" : "The new title is missing; --clear takes it away",
+        values.clear
+          ? "Use a title or --clear, not both"
+          : "The new title is missing; --clear removes the title",
         NAME,
       );
     const who = toAsker(values.everyone);
@@ -37,7 +39,7 @@ export const renameSessionCommand: Command = defineCommand({
       io,
       session.title === undefined
         ? `${session.handle} has no title now.`
-        : `${session.handle} is now called "${toOneLine(session.title)}".`,
+        : `The title of ${session.handle} is now "${toOneLine(session.title)}".`,
     );
   },
 });

@@ -16,23 +16,23 @@ import { KIND_OPTION, PLATFORM_OPTION, parseKinds, parsePlatform } from "./filte
 const NAME = "sessions search";
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 200;
-/** What a search gives to the index after its answer. */
+/** The time that a search spends on the index after its result. */
 const INDEX_MS = 1000;
 
 export const searchSessionsCommand: Command = defineCommand({
   name: NAME,
   takes: "WORDS…",
   words: [1, Number.POSITIVE_INFINITY],
-  about: `Finds what was said, in any language. All words must be there; "a phrase" in its order; word* begins so;
-one OR another; -word must not be there (after --). In scripts without spaces any part of a text is found.`,
+  about: `Finds messages that contain all words, in any language. The query can contain "a phrase", word* for a prefix, OR, and
+-word to exclude a word (after --). In scripts without spaces it finds any part of a text.`,
   options: {
-    limit: { type: "count", help: `how many (${DEFAULT_LIMIT}; ${MAX_LIMIT} at most)` },
+    limit: { type: "count", help: `the number of hits (default ${DEFAULT_LIMIT}, at most ${MAX_LIMIT})` },
     session: { type: "text", value: "SESSION", help: "only in this session" },
     platform: PLATFORM_OPTION,
     kind: KIND_OPTION,
-    role: { type: "text", value: "ROLE", help: "only what they said: user or assistant" },
-    undone: { type: "flag", help: "also what was undone" },
-    context: { type: "flag", help: "what was said just before and after" },
+    role: { type: "text", value: "ROLE", help: "only messages of this role: user or assistant" },
+    undone: { type: "flag", help: "include undone messages" },
+    context: { type: "flag", help: "show the messages before and after each hit" },
     everyone: EVERYONE_OPTION,
     json: JSON_OPTION,
   },
@@ -70,17 +70,14 @@ one OR another; -word must not be there (after --). In scripts without spaces an
   },
 });
 
-/** What was found is printed by now. Each search brings the index further, also where nothing else runs that would. */
+/** After printing the result, each search indexes some older messages, even if no gateway runs. */
 async function indexMore(io: Io, database: string, left: number): Promise<void> {
-  printNotice(
-    io,
-    `Older messages are still being indexed: ${left} were not searched. Search again in a while.`,
-  );
-  const { indexPending: indexRest } = await import("../../../stores/sqlite/upkeep/index-pending.ts");
+  printNotice(io, `The index is not complete: ${left} older messages were not searched. Try again later.`);
+  const { indexPending } = await import("../../../stores/sqlite/upkeep/index-pending.ts");
   try {
-    indexRest(database, { untilMs: INDEX_MS });
+    indexPending(database, { untilMs: INDEX_MS });
   } catch (error) {
-    // The answer is printed; the next process indexes the rest.
+    // The result is printed already; the next process indexes the rest.
     if (!(error instanceof PostriderError)) throw error;
   }
 }
@@ -97,15 +94,12 @@ function parseRoles(text: string | undefined): { roles?: readonly Role[] } {
   if (text === undefined) return {};
   const role = ROLES.find((known) => known === text);
   if (role === "user" || role === "assistant") return { roles: [role] };
-  throw usageError(
-    `--role must be user or assistant, not "${text}": only what people wrote and read is searched`,
-    NAME,
-  );
+  throw usageError(`--role must be user or assistant, not "${text}": other messages are not searched`, NAME);
 }
 
 function describeNoHits(undone: boolean): string {
-  const more = undone ? "" : " --undone looks at what was undone too.";
-  return `Nothing found. Try fewer words, or the beginning of one with a star: ligh*.${more}`;
+  const more = undone ? "" : " --undone includes undone messages.";
+  return `No message matches. Try fewer words, or a prefix with a star: ligh*.${more}`;
 }
 
 function printHits(io: Io, hits: readonly Hit[], context: boolean): void {
@@ -132,7 +126,7 @@ function formatNeighbour(
   return style.dim(`  ${role}: ${toOneLine(text)}`);
 }
 
-/** Bold where there is colour; the marks themselves where there is none, so that a pipe keeps them. */
+/** Bold on a terminal with colours; otherwise the marks, so that a pipe keeps them. */
 function highlightSnippet(snippet: string, style: Style): string {
   if (!style.isOn) return snippet;
   return `${snippet.replaceAll(">>>", "\x1b[1m").replaceAll("<<<", "\x1b[22m")}\x1b[22m`;

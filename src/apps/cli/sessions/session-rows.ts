@@ -5,12 +5,12 @@ import type { Session } from "../../../core/session.ts";
 import { formatRelativeTime } from "../format-time.ts";
 import { type Column, formatTable } from "../table.ts";
 
-/** How a session is called on one line: its title, else how it began. */
+/** The title of a session, or else its first words, on one line. */
 export function formatSessionTitle(session: Session & Partial<Pick<ListedSession, "preview">>): string {
-  return toOneLine(session.title ?? session.preview ?? "") || "(nothing said yet)";
+  return toOneLine(session.title ?? session.preview ?? "") || "(no messages yet)";
 }
 
-/** `"holiday plans" (k7f)`, or only the handle. */
+/** Formats a session as `"holiday plans" (k7f)`, or only its handle. */
 export function formatSessionLabel({ title, handle }: Pick<Session, "title" | "handle">): string {
   return title === undefined ? handle : `"${toOneLine(title)}" (${handle})`;
 }
@@ -31,12 +31,12 @@ const OTHER_COLUMNS: readonly Column[] = [
 export interface SessionRowOptions {
   readonly width: number;
   readonly now: number;
-  /** With a column for whose it is. */
+  /** Adds the owner column. */
   readonly everyone: boolean;
   heading?(line: string): string;
 }
 
-/** A line for each session, no wider than the terminal. */
+/** One line per session, no wider than the terminal. */
 export function formatSessionRows(
   sessions: readonly (Session | ListedSession)[],
   rows: SessionRowOptions,

@@ -13,7 +13,7 @@ import { createStyle } from "../style.ts";
 import { formatSessionHeader } from "./header.ts";
 import { findMessageIndex, type MessageEntry, messageNotFound, readMessages } from "./read-messages.ts";
 
-/** What stands before a message that was asked for, so that it can be understood. */
+/** The number of messages before the requested one, as context. */
 const CONTEXT_MESSAGES = 2;
 
 export const showSessionCommand: Command = defineCommand({
@@ -21,19 +21,19 @@ export const showSessionCommand: Command = defineCommand({
   takes: "SESSION",
   words: [1, 1],
   about:
-    "One session: what is known about it, and what was said, as people read it.\nSESSION is a handle, a title, an id or the beginning of an id.",
+    "Shows the properties and the messages of a session.\nSESSION is a handle, a title, an id or a prefix of an id.",
   options: {
-    limit: { type: "count", help: "only the last N messages; with --at, N from there on" },
-    at: { type: "count", value: "SEQ", help: "begin at this message: search names it" },
-    all: { type: "flag", help: "also what is not shown any more: undone or replaced by a summary" },
-    "no-pager": { type: "flag", help: "write everything at once" },
+    limit: { type: "count", help: "only the last N messages; with --at, N messages from there" },
+    at: { type: "count", value: "SEQ", help: "start at this message; search prints its number" },
+    all: { type: "flag", help: "include messages that were undone or replaced by a summary" },
+    "no-pager": { type: "flag", help: "print without a pager" },
     everyone: EVERYONE_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ["postrider sessions show k7f", "everything it shows, a screen at a time"],
-    ['postrider sessions show "holiday plans" --limit 10', "how it ended"],
-    ["postrider sessions show k7f --at 17", "what a search found"],
+    ["postrider sessions show k7f", "show the session in a pager"],
+    ['postrider sessions show "holiday plans" --limit 10', "show the last 10 messages"],
+    ["postrider sessions show k7f --at 17", "show a search hit"],
   ],
   async run({ words: [name = ""], values }, io) {
     const who = toAsker(values.everyone);
@@ -41,7 +41,7 @@ export const showSessionCommand: Command = defineCommand({
       const session = await resolveSessionArgument(store, who, name);
       const read = await readMessages(store, who, session, values.all);
       const { at } = values;
-      // What search found may have been undone since.
+      // A search hit may have been undone since.
       const hidden = at !== undefined && findMessageIndex(read, session, at) === undefined;
       const entries = (await store.sessions.listUsageEntries({ asker: who, session: session.id })) ?? [];
       return {
@@ -104,7 +104,7 @@ function formatSession(
         style,
       ),
     ),
-    ...(read.length === 0 ? [style.dim("Nothing was said here yet.")] : []),
+    ...(read.length === 0 ? [style.dim("There are no messages yet.")] : []),
   ];
   return `${lines.join("\n").trimEnd()}\n`;
 }

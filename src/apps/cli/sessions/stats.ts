@@ -7,11 +7,11 @@ import { formatOwner } from "./session-rows.ts";
 
 export const sessionStatsCommand: Command = defineCommand({
   name: "sessions stats",
-  about: "How many sessions and messages there are, by platform and kind, and how large the database is.",
+  about: "Counts sessions and messages by platform and kind, and shows the size of the database.",
   options: { everyone: EVERYONE_OPTION, json: JSON_OPTION },
   examples: [
-    ["postrider sessions stats", "yours"],
-    ["postrider sessions stats --everyone", "all, and how many each person has"],
+    ["postrider sessions stats", "your sessions"],
+    ["postrider sessions stats --everyone", "all sessions, also by person"],
   ],
   async run({ values }, io) {
     const { everyone } = values;
@@ -48,7 +48,7 @@ export const sessionStatsCommand: Command = defineCommand({
   },
 });
 
-/** The most first. */
+/** Largest count first. */
 function formatCounts(by: Readonly<Record<string, number>>): string {
   const sorted = Object.entries(by).toSorted(([, a], [, b]) => b - a);
   return sorted.map(([name, count]) => `${name} ${count}`).join(", ") || "none";

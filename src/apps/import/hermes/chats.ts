@@ -3,7 +3,7 @@ import type { Source } from "../../../core/source.ts";
 import type { ImportedConversation } from "../../../core/transfer.ts";
 import type { IndexEntry } from "./index-file.ts";
 
-/** What the index says about chats: which go on in which session, newest first, and which do not, and why. */
+/** The chats of the index: those that continue with their session, newest first, and the others with a reason. */
 export interface IndexedChats {
   readonly bySession: ReadonlyMap<string, readonly ImportedConversation[]>;
   readonly skipped: readonly { readonly entry: IndexEntry; readonly why: string }[];
@@ -16,9 +16,8 @@ interface IndexedChat {
 }
 
 /**
- * Turns entries into conversations under Postrider's default rules. A group whose key names no person was one
- * conversation for all who spoke in it, and goes on as that. The form of keys has changed over time, so that old
- * entries stay behind in an index: of several for one place the newest counts.
+ * Maps entries to conversations with Postrider's default rules. A group key without a person stays one shared
+ * conversation. Key formats changed over time, so of several entries for one chat the newest wins.
  */
 export function mapChats(entries: readonly IndexEntry[]): IndexedChats {
   const left: { entry: IndexEntry; why: string }[] = [];
@@ -43,7 +42,7 @@ export function mapChats(entries: readonly IndexEntry[]): IndexedChats {
       const who = getParticipant(chat);
       const older = chat.shared !== newest[0]?.shared || seen.has(who);
       seen.add(who);
-      if (older) left.push({ entry: chat.entry, why: "a newer entry of the index is about the same chat" });
+      if (older) left.push({ entry: chat.entry, why: "the index has a newer entry for the same chat" });
       else chosen.push(chat);
     }
   }
@@ -68,13 +67,13 @@ function compareActivity(a: IndexedChat, b: IndexedChat): number {
   return b.conversation.activeAt - a.conversation.activeAt || (a.entry.key < b.entry.key ? -1 : 1);
 }
 
-/** In a direct chat and in a shared one there is one conversation, whoever speaks. */
+/** A direct chat and a shared chat have one conversation for all people. */
 function getParticipant({ conversation: { source }, shared }: IndexedChat): string {
   if (shared || source.chatType === "dm") return "";
   return source.userIdAlt ?? source.userId ?? "";
 }
 
-/** Whether the key leaves out the person whom the origin names. */
+/** Whether the key omits the person that the origin names. */
 export function isSharedKey(key: string, source: Source): boolean {
   const { platform, chatType, chatId, threadId } = source;
   const person = source.userIdAlt ?? source.userId;

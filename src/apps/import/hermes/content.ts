@@ -3,17 +3,17 @@ import type { Blob } from "../../../core/turn.ts";
 import { createBlob } from "../../../sessions/message-input.ts";
 import { parseJson } from "./lossless-json.ts";
 
-/** What a message says, in parts that Postrider knows, the bytes of its images, and what no part has a place for. */
+/** The content of a message: its parts, the bytes of its images, and the fields that no part can hold. */
 export interface MappedContent {
   readonly parts: readonly Part[];
   readonly blobs: readonly Blob[];
-  /** By place in the list it came from. */
+  /** By index in the original list. */
   readonly rest: readonly Readonly<Record<string, unknown>>[];
 }
 
 type ContentFields = Readonly<Record<string, unknown>>;
 
-/** Content is text, nothing, or a list of texts and images in one of the forms that providers use. */
+/** Maps content: a text, nothing, or a list of texts and images in a provider's format. */
 export function mapContent(value: unknown): MappedContent {
   if (value === null || value === undefined || value === "") return { parts: [], blobs: [], rest: [] };
   if (typeof value === "string") {
@@ -34,7 +34,7 @@ export function mapContent(value: unknown): MappedContent {
   return { parts, blobs, rest };
 }
 
-/** Newer versions write a list into the text column behind a mark that nobody can type. */
+/** Newer versions store a list in the text column, after a control character as marker. */
 function parseMarkedList(text: string): object | undefined {
   const mark = text.charCodeAt(0);
   if (mark > 1 || !text.startsWith("json:", 1)) return undefined;
@@ -73,7 +73,7 @@ function mapItem(item: unknown): MappedItem {
       break;
     }
     case "image": {
-      // One provider's form: the bytes or the address stand in `source`.
+      // Anthropic's format: `source` has the bytes or the address.
       const { source, ...left } = fields;
       const { type: form, media_type: mime, data, url, ...more } = (source ?? {}) as ContentFields;
       if (form === "url" && typeof url === "string")
@@ -86,7 +86,7 @@ function mapItem(item: unknown): MappedItem {
   return { left: item as ContentFields };
 }
 
-/** An address with its bytes in it becomes an image of its own; any other is kept as the address it is. */
+/** A data URL becomes an image; any other URL stays a resource. */
 function mapImageUrl(url: string, left: ContentFields, whole: ContentFields): MappedItem {
   if (!url.startsWith("data:")) return { part: { type: "resource", uri: url }, ...keepRemaining(left) };
   const comma = url.indexOf(",");

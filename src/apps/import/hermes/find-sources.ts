@@ -2,25 +2,25 @@ import { readdirSync, type Stats, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
 
-/** What a home has to take over. Each may be missing, but not all. */
+/** The sources of an import. Each may be missing, but not all. */
 export interface HermesSources {
   readonly path: string;
   readonly database?: string;
   readonly index?: string;
-  /** Transcript files by session id. Ids never become paths: a file is found by being listed. */
+  /** Transcript files by session id. An id is never used as a path; the files come from a directory listing. */
   readonly transcripts: ReadonlyMap<string, string>;
 }
 
 const SUFFIX = ".jsonl";
 
-/** Looks into a home, a folder of sessions, or takes a database alone. */
+/** Finds the sources in a home, in a sessions folder, or in a single database file. */
 export function findSources(given: string): HermesSources {
   const path = resolve(given);
   try {
     return findInPath(path);
   } catch (cause) {
     if (cause instanceof PostriderError) throw cause;
-    const sentence = `${path} cannot be read (${(cause as Error).message}). Check that you may look into it.`;
+    const sentence = `Cannot read ${path} (${(cause as Error).message}). Check its permissions.`;
     throw new PostriderError("not_allowed", sentence, { cause, details: { path } });
   }
 }
@@ -30,7 +30,7 @@ function findInPath(path: string): HermesSources {
   if (found === undefined) {
     throw new PostriderError(
       "not_found",
-      `There is no ${path}. Name the folder that holds state.db and sessions.`,
+      `${path} does not exist. Name the folder that contains state.db and sessions.`,
       {
         details: { path },
       },
@@ -47,7 +47,7 @@ function findInPath(path: string): HermesSources {
   if (sources.database === undefined && sources.index === undefined && sources.transcripts.size === 0) {
     throw new PostriderError(
       "not_found",
-      `${path} holds nothing to import: neither state.db nor sessions/sessions.json nor transcripts (.jsonl).`,
+      `${path} has nothing to import: no state.db, no sessions/sessions.json and no transcripts (.jsonl).`,
       { details: { path } },
     );
   }
@@ -56,7 +56,7 @@ function findInPath(path: string): HermesSources {
 
 function listSessionFiles(folder: string): Pick<HermesSources, "index" | "transcripts"> {
   const transcripts = new Map<string, string>();
-  // Sorted, so that two runs see the same order whatever the file system says.
+  // Sorted, so that every run has the same order on any file system.
   for (const name of readdirSync(folder).sort()) {
     const file = join(folder, name);
     if (name.endsWith(SUFFIX) && name !== SUFFIX && isFile(file)) {

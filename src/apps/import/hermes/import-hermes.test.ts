@@ -128,7 +128,7 @@ function whys({ problems }: ImportReport, kind: string): string[] {
   return problems.filter((problem) => problem.kind === kind).map(({ why }) => why);
 }
 
-describe("a session that has grown where it came from", () => {
+describe("a session that has grown in the source", () => {
   beforeEach(async () => {
     transcript("s1", "a", "b");
     index({ "agent:main:telegram:dm:1": ["s1", "10:30", ANN] });
@@ -140,7 +140,7 @@ describe("a session that has grown where it came from", () => {
     appendFileSync(join(path, "sessions", "s1.jsonl"), `${JSON.stringify(line)}\n`);
   };
 
-  it("gets what it has not got yet, and the chat's instant moves with the index alone", async () => {
+  it("gets the new messages, and the chat's time follows only the index", async () => {
     grow("c");
     const { sessions: counts } = await take();
     expect(counts).toMatchObject({ imported: 0, grown: 1, unchanged: 0 });
@@ -151,17 +151,17 @@ describe("a session that has grown where it came from", () => {
     expect((await sessions.conversations(EVERYONE, ann))[0]?.activeAt).toBe(Date.UTC(2026, 2, 1, 11));
   });
 
-  it("keeps what was said here since, and is then left alone when it grows there too", async () => {
+  it("keeps messages that were added here, and is then not changed when it grows in the source", async () => {
     await sessions.append(EVERYONE, "s1", { role: "user", text: "said here" });
     expect((await take()).sessions).toMatchObject({ unchanged: 1, changed: 0 });
     grow("c");
     const report = await take();
     expect(report).toMatchObject({ complete: true, sessions: { changed: 1 } });
-    expect(whys(report, "changed")).toEqual([expect.stringContaining("message 3 is another one")]);
+    expect(whys(report, "changed")).toEqual([expect.stringContaining("message 3 differs")]);
     expect(await textsOf("s1")).toEqual(["a", "b", "said here"]);
   });
 
-  it("is left as it is here when it was rewritten there", async () => {
+  it("is not changed when it was rewritten in the source", async () => {
     transcript("s1", "a", "something else", "c");
     expect((await take()).sessions).toMatchObject({ changed: 1, grown: 0 });
     expect(await textsOf("s1")).toEqual(["a", "b"]);
@@ -169,7 +169,7 @@ describe("a session that has grown where it came from", () => {
 });
 
 describe("a chat", () => {
-  it("that has gone on here is not moved, and that is said", async () => {
+  it("that continued here is not moved, and this is reported", async () => {
     const here = await sessionOf(ann);
     transcript("s1", "a");
     index({ "agent:main:telegram:dm:1": ["s1", "10:30", ANN] });
@@ -180,7 +180,7 @@ describe("a chat", () => {
     expect(await sessions.get(EVERYONE, "s1")).toMatchObject({ messageCount: 1 });
   });
 
-  it("of the terminal goes on for the owner", async () => {
+  it("of the terminal continues for the owner", async () => {
     transcript("s1", "a");
     index({
       "agent:main:local:dm:cli": ["s1", "10:30", { platform: "local", chat_type: "dm", chat_id: "cli" }],
@@ -190,7 +190,7 @@ describe("a chat", () => {
     expect(await sessions.get({ person: "owner" }, "s1")).toBeDefined();
   });
 
-  it("that a group shared is still shared; one whose key names a person is that person's", async () => {
+  it("of a shared group stays shared; one with a person in its key belongs to that person", async () => {
     transcript("s1", "a");
     transcript("s2", "b");
     transcript("s3", "c");
@@ -208,7 +208,7 @@ describe("a chat", () => {
     expect((await sessions.get(EVERYONE, "s1"))?.owner).toBe("chat:telegram:-100");
   });
 
-  it("is where its newest entry says when the index has entries of several times", async () => {
+  it("follows the newest of several index entries", async () => {
     for (const id of ["s1", "s2", "s3", "s4"]) transcript(id, id);
     index({
       "agent:main:telegram:dm": ["s1", "09:00", ANN],
@@ -227,7 +227,7 @@ describe("a chat", () => {
     expect((await sessions.get(EVERYONE, "s3"))?.owner).toBe("chat:telegram:-100");
   });
 
-  it("of another person does not go on in a session that both had", async () => {
+  it("of another person does not continue with a session of both", async () => {
     transcript("s1", "private");
     const bob = { ...ANN, chat_id: "2", user_id: "2" };
     index({
@@ -236,12 +236,12 @@ describe("a chat", () => {
     });
     const report = await take();
     expect(report.conversations).toMatchObject({ placed: 1, left: 1 });
-    expect(whys(report, "chat")).toEqual([expect.stringContaining("belongs to someone else")]);
+    expect(whys(report, "chat")).toEqual([expect.stringContaining("has another owner")]);
     expect(await sessionOf(ann)).toBe("s1");
     expect(await sessionOf({ ...ann, chatId: "2", userId: "2" })).not.toBe("s1");
   });
 
-  it("is read in the zone that is said", async () => {
+  it("is read in the given time zone", async () => {
     transcript("s1", "a");
     index({ "agent:main:telegram:dm:1": ["s1", "10:30", ANN] });
     await take({ zone: "America/New_York" });
@@ -251,7 +251,7 @@ describe("a chat", () => {
 });
 
 describe("a session without a chat", () => {
-  it("belongs to the account that its row names, a continuation to that of what it continues, else to the owner", async () => {
+  it("belongs to the account of its row or of the session that it continues, otherwise to the owner", async () => {
     database((insert) => {
       insert("sessions", row("s1", { user_id: "1", ended_at: NOON / 1000, end_reason: "compression" }));
       insert("sessions", row("s2", { parent_session_id: "s1" }));
@@ -276,7 +276,7 @@ describe("a session without a chat", () => {
     expect((await sessions.get(EVERYONE, "s2"))?.parent).toBe("s1");
   });
 
-  it("is of the kind it was, with its folder, prompt, model, costs and all that has no place here", async () => {
+  it("keeps its kind, folder, prompt, model, costs and unknown fields", async () => {
     database((insert) => {
       const model_config = JSON.stringify({ cwd: "/work", provider: "p", base_url: "https://example.org" });
       const billing = {
@@ -322,7 +322,7 @@ describe("a session without a chat", () => {
     expect((await sessions.get(EVERYONE, "bg_100000_abcdef"))?.kind).toBe("background");
   });
 
-  it("takes its counters from the index where the database has none", async () => {
+  it("takes its counters from the index if the database has none", async () => {
     transcript("s1", { role: "session_meta", model: "m", tools: [] }, "a");
     const entry = {
       session_id: "s1",
@@ -346,8 +346,8 @@ describe("a session without a chat", () => {
   });
 });
 
-describe("a session that was removed here", () => {
-  it("comes again; unless a fork still shows a part of it, which is said", async () => {
+describe("a session that was deleted here", () => {
+  it("is imported again, unless a fork still shows a part of it, which is reported", async () => {
     transcript("s1", "a", "b");
     await take();
     await sessions.remove(EVERYONE, "s1");
@@ -356,12 +356,12 @@ describe("a session that was removed here", () => {
     await sessions.remove(EVERYONE, "s1");
     const report = await take();
     expect(report).toMatchObject({ complete: true, sessions: { imported: 0, changed: 1 } });
-    expect(whys(report, "changed")).toEqual([expect.stringContaining("removed here")]);
+    expect(whys(report, "changed")).toEqual([expect.stringContaining("deleted here")]);
   });
 });
 
 describe("a title", () => {
-  it("that the person has already gets the next number; another person's is no matter; a long one is cut", async () => {
+  it("gets the next number if the person has it already; a long title is cut", async () => {
     await sessions.create({ person: "owner" }, { title: "plan" });
     const long = "x".repeat(120);
     database((insert) => {
@@ -383,7 +383,7 @@ describe("a title", () => {
 });
 
 describe("an id", () => {
-  it("that could lead elsewhere is replaced by one made of it, always the same, in links too", async () => {
+  it("that is unsafe in a path is replaced by a stable one, in links too", async () => {
     const odd = "../../etc/passwd";
     database((insert) => {
       insert("sessions", row(odd, { source: "cli" }));
@@ -402,8 +402,8 @@ describe("an id", () => {
   });
 });
 
-describe("what cannot be read", () => {
-  it("is a message too large to be stored: told, and the rest is imported", async () => {
+describe("an unreadable part", () => {
+  it("that is too large is reported, and the rest is imported", async () => {
     transcript("s1", "a", { role: "user", content: "x".repeat(MAX_PART_BYTES + 1) }, "c");
     const report = await take();
     expect(report).toMatchObject({ too_large: 1, corrupt: 0, complete: true, messages: { total: 2 } });
@@ -413,7 +413,7 @@ describe("what cannot be read", () => {
     await expect(take({ strict: true })).rejects.toMatchObject({ code: "too_large" });
   });
 
-  it("is no record without a role: it is kept as a note", async () => {
+  it("without a role is kept as a note", async () => {
     transcript("s1", "a", { content: "who said this?" }, { role: "", content: "or this" }, "d");
     expect(await take()).toMatchObject({ corrupt: 0, complete: true, messages: { total: 4 } });
     expect(await textsOf("s1")).toEqual(["a", "who said this?", "or this", "d"]);
@@ -422,7 +422,7 @@ describe("what cannot be read", () => {
     expect((await take()).sessions).toMatchObject({ imported: 0, unchanged: 1 });
   });
 
-  it("is a field of a row that is no JSON: told, and its text is kept", async () => {
+  it("that is invalid JSON in a row is reported, and its text is kept", async () => {
     database((insert) => {
       insert("sessions", row("s1"));
       insert("messages", said("s1", "x", { role: "assistant", tool_calls: "[{broken" }));
@@ -433,7 +433,7 @@ describe("what cannot be read", () => {
     await expect(take({ strict: true })).rejects.toThrow("state.db, row 1: tool_calls is not JSON");
   });
 
-  it("is kept as it is where a newer version added it", async () => {
+  it("that a newer version added is kept unchanged", async () => {
     database((insert) => {
       insert("sessions", row("s1"));
       insert("messages", said("s1", "x", { mood: "glad" }));
@@ -443,7 +443,7 @@ describe("what cannot be read", () => {
     expect((await sessions.messages(EVERYONE, "s1"))?.[0]?.extra).toEqual({ mood: "glad" });
   });
 
-  it("is not what a newer version took back: it is kept, and not shown", async () => {
+  it("that a newer version undid is kept and not shown", async () => {
     database((insert, db) => {
       db.exec("alter table messages add column active integer not null default 1");
       insert("sessions", row("s1"));
@@ -461,7 +461,7 @@ describe("what cannot be read", () => {
     expect((await take()).sessions).toMatchObject({ unchanged: 1 });
   });
 
-  it("is not what stands in the log of a database that is in use; and nothing there is touched", async () => {
+  it("does not include the write-ahead log of a database in use, which is read without a change", async () => {
     database((insert) => insert("sessions", row("s1")));
     const live = new Database(join(path, "state.db"));
     onTestFinished(() => void live.close());
@@ -478,7 +478,7 @@ describe("what cannot be read", () => {
 });
 
 describe("reading back", () => {
-  it("finds a session that was not stored as it was read, and says so", async () => {
+  it("finds a session that was stored differently, and reports it", async () => {
     transcript("s1", "a", "b");
     const forgetful: Store = {
       ...store,
@@ -503,6 +503,6 @@ describe("reading back", () => {
       clock: () => now,
     });
     expect(report).toMatchObject({ complete: false, sessions: { imported: 0, failed: 1 } });
-    expect(whys(report, "failed")).toEqual(["1 message is here instead of 2"]);
+    expect(whys(report, "failed")).toEqual(["1 message was stored instead of 2"]);
   });
 });

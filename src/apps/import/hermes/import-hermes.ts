@@ -29,12 +29,12 @@ import { type HermesSurvey, surveySources } from "./survey.ts";
 
 export interface HermesImportOptions {
   readonly path: string;
-  /** In which wall-clock times of the source are meant. */
+  /** The time zone of wall-clock times in the source. */
   readonly zone: string;
-  /** Stop at the first thing that would be lost. */
+  /** Stop at the first problem that would lose data. */
   readonly strict: boolean;
   readonly dryRun: boolean;
-  /** Where to; in a dry run only looked at, and absent when there is no database yet. */
+  /** The target. A dry run only reads it; absent when there is no database yet. */
   readonly target?: ImportTarget;
   readonly now: number;
   onProgress?(done: number, total: number): void;
@@ -43,7 +43,7 @@ export interface HermesImportOptions {
 
 const EVERYONE: Asker = { everyone: true };
 
-/** Takes over a home, session by session. May be stopped anywhere and run again: it goes on where it was. */
+/** Imports a home, session by session. It can be stopped at any point and run again. */
 export async function importHermes(options: HermesImportOptions): Promise<ImportReport> {
   const { zone, now, dryRun } = options;
   const sources = findSources(options.path);
@@ -111,7 +111,7 @@ function reportChats(
     const { key, session } = entry;
     if (gone.has(entry)) {
       counts.conversations.left += 1;
-      tell({ kind: "absent", file, session, why: `${shortenName(key)} names a session that is nowhere` });
+      tell({ kind: "absent", file, session, why: `${shortenName(key)} names a session that does not exist` });
     } else if (!sources.transcripts.has(session)) {
       tell({
         kind: "missing",
@@ -148,7 +148,7 @@ async function importSession(
   const ready = mapSession(found, work.readInstant, options.now);
   const { id } = ready.session;
   if (id !== head.id)
-    report({ kind: "id", session: id, why: `${shortenName(head.id)} cannot be an id here` });
+    report({ kind: "id", session: id, why: `${shortenName(head.id)} is not a valid session id here` });
   countImportedMessages(counts, ready.messages);
   counts.blobs += ready.blobs.length;
   if (ready.wantedTitle !== undefined) counts.titles.found += 1;
@@ -188,8 +188,7 @@ function reportOutcome(
     const kept = stored.title === ready.wantedTitle;
     counts.titles[kept ? "kept" : "other"] += 1;
     if (!kept) {
-      const now =
-        stored.title === undefined ? "has no title now" : `is called ${JSON.stringify(stored.title)} now`;
+      const now = stored.title === undefined ? "was not kept" : `became ${JSON.stringify(stored.title)}`;
       tell({ kind: "title", session: id, why: `${JSON.stringify(shortenName(ready.wantedTitle))} ${now}` });
     }
   }

@@ -5,32 +5,32 @@ import { type Source, sourceFromJson } from "../../../core/source.ts";
 import type { InstantReader } from "./instant-reader.ts";
 import { parsePythonJson } from "./lossless-json.ts";
 
-/** One chat of the index: which session is current there, and where it is. */
+/** One entry of the index: a chat and its current session. */
 export interface IndexEntry {
   readonly key: string;
   readonly session: string;
   readonly createdAt?: number;
   readonly updatedAt?: number;
-  /** The chat, or why it is not known. */
+  /** The chat, or the reason why it is not known. */
   readonly chat: { readonly source: Source } | { readonly why: string };
-  /** Everything the entry says, counters included. */
+  /** All fields of the entry, including counters. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface HermesIndex {
   readonly entries: readonly IndexEntry[];
-  /** Entries that name no session. */
+  /** Entries without a session. */
   readonly broken: readonly { readonly key: string; readonly why: string }[];
 }
 
-/** Platforms that came to be known after Postrider's own list was written; a chat there goes on, too. */
+/** Platforms that are not in Postrider's own list; their chats continue too. */
 const LATER_PLATFORMS = ["feishu", "wecom", "weixin", "bluebubbles", "qqbot"];
 
 export function isKnownPlatform(name: string): boolean {
   return listKnownPlatforms().includes(name) || LATER_PLATFORMS.includes(name);
 }
 
-/** Reads the index. Throws a sentence when the file as a whole is none. */
+/** Reads the index. Throws when the file is not an index. */
 export function readIndex(file: string, readInstant: InstantReader): HermesIndex {
   const json = parsePythonJson(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
   const entries: IndexEntry[] = [];
@@ -57,14 +57,14 @@ export function readIndex(file: string, readInstant: InstantReader): HermesIndex
 }
 
 function mapChat(key: string, origin: unknown): IndexEntry["chat"] {
-  if (origin === undefined || origin === null) return { why: "the entry does not say where the chat is" };
+  if (origin === undefined || origin === null) return { why: "the entry has no origin" };
   let source: Source;
   try {
     source = sourceFromJson(origin);
   } catch (error) {
-    return { why: `its origin cannot be read: ${(error as Error).message}` };
+    return { why: `its origin is invalid: ${(error as Error).message}` };
   }
-  if (!isKnownPlatform(source.platform)) return { why: `the platform ${source.platform} is not known` };
+  if (!isKnownPlatform(source.platform)) return { why: `the platform ${source.platform} is unknown` };
   const begins = `agent:main:${source.platform}:${source.chatType}`;
   if (key !== begins && !key.startsWith(`${begins}:`))
     return { why: "its key and its origin name different chats" };

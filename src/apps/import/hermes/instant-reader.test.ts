@@ -5,21 +5,21 @@ const berlin = createInstantReader("Europe/Berlin");
 const utc = createInstantReader("UTC");
 
 describe("an instant", () => {
-  it("is read from seconds with a fraction, and from milliseconds where they can be nothing else", () => {
+  it("is read from fractional seconds, and from milliseconds for large numbers", () => {
     expect(utc(1773566677.123456)).toBe(1773566677123);
     expect(utc(1773566677.9996)).toBe(1773566678000);
     expect(utc(0)).toBe(0);
     expect(utc(1773566677123)).toBe(1773566677123);
   });
 
-  it("is read from clock time in the zone that is meant, in summer and in winter", () => {
+  it("is read from clock time in the given zone, in summer and in winter", () => {
     expect(utc("2026-03-15T09:24:37.123456")).toBe(Date.UTC(2026, 2, 15, 9, 24, 37, 123));
     expect(berlin("2026-01-15T09:24:37")).toBe(Date.UTC(2026, 0, 15, 8, 24, 37));
     expect(berlin("2026-07-15 09:24:37.5")).toBe(Date.UTC(2026, 6, 15, 7, 24, 37, 500));
     expect(berlin("2026-07-15T09:24")).toBe(Date.UTC(2026, 6, 15, 7, 24));
   });
 
-  it("is read from clock time with an offset, whatever the zone", () => {
+  it("is read from clock time with an offset, in any zone", () => {
     expect(berlin("2026-03-15T09:24:37+00:00")).toBe(Date.UTC(2026, 2, 15, 9, 24, 37));
     expect(berlin("2026-03-15T09:24:37.250Z")).toBe(Date.UTC(2026, 2, 15, 9, 24, 37, 250));
   });

@@ -1,17 +1,17 @@
 import { Temporal } from "temporal-polyfill";
 
-/** Reads instants as they stand in a home: float seconds, or wall-clock time of the machine that wrote them. */
+/** Reads timestamps of a home: float seconds, or wall-clock times of the machine that wrote them. */
 export type InstantReader = (value: unknown) => number | undefined;
 
-/** Seconds beyond this are milliseconds: the year 5138. */
+/** Larger numbers are milliseconds: as seconds, this is the year 5138. */
 const LATEST_SECONDS = 1e11;
 const LAST_DATE = 8.64e15;
 const KEPT_MINUTES = 4096;
 const LOCAL = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?$/;
 
-/** Wall-clock times without an offset are meant in `zone`. Undefined for anything that is no instant after 1970. */
+/** Wall-clock times without an offset are in `zone`. Undefined for anything but a time after 1970. */
 export function createInstantReader(zone: string): InstantReader {
-  // The calendar takes 30 µs to answer, and messages come many to a minute.
+  // Cached per minute, because a zone lookup takes 30 µs.
   const minutes = new Map<string, number>();
   const startOf = (minute: string): number => {
     const known = minutes.get(minute);

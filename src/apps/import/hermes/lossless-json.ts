@@ -1,15 +1,9 @@
-/**
- * JSON in which a whole number too large for a double becomes text: chat and message ids of 18 digits would otherwise
- * come out as somebody else's.
- */
+/** Parses JSON and keeps integers that are too large for a double as text: an 18-digit id must not change. */
 export function parseJson(text: string): unknown {
   return LONG_NUMBER.test(text) ? JSON.parse(text, keepLargeNumber as Reviver) : JSON.parse(text);
 }
 
-/**
- * The same for JSON that Python wrote: NaN and the infinities, which are no JSON, become texts. A line with one of them is
- * kept and not lost.
- */
+/** The same for JSON of Python: NaN and Infinity, which are not JSON, become text, so that the line is not lost. */
 export function parsePythonJson(text: string): unknown {
   try {
     return parseJson(text);
@@ -21,7 +15,7 @@ export function parsePythonJson(text: string): unknown {
   }
 }
 
-/** Whether `parseJson` would have to change something to keep it. */
+/** Whether `parseJson` would change a number to text. */
 export function hasLargeNumbers(text: string): boolean {
   if (!LONG_NUMBER.test(text)) return false;
   let found = false;
@@ -33,7 +27,7 @@ export function hasLargeNumbers(text: string): boolean {
   return found;
 }
 
-/** JSON.parse gives the source text of each number; the library's types do not say so yet. */
+/** JSON.parse passes the source text of each number; the types do not declare it yet. */
 type Reviver = (key: string, value: unknown) => unknown;
 type SourceReviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 

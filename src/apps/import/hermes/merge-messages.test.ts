@@ -31,7 +31,7 @@ describe("two records of one session", () => {
     expect(union(database, transcript)).toBe(whole);
   });
 
-  it("are laid into each other by time where they have nothing in common", () => {
+  it("are merged by time if they have nothing in common", () => {
     const { messages } = mergeMessages(
       [said("b", 20), said("d", 40)],
       [said("a", 10), said("c", 30), said("?")],
@@ -39,7 +39,7 @@ describe("two records of one session", () => {
     expect(texts(messages)).toEqual(["a", "b", "c", "d", "?"]);
   });
 
-  it("give one message where both have it: the row's instant, and what either has kept of it", () => {
+  it("give one message for a common one: the time of the row, and the fields of both", () => {
     const row = said("look ", 100, { tokens: 5, extra: { a: 1 } });
     const image = { type: "image" as const, blob: "b".repeat(64), mimeType: "image/png", size: 1 };
     const parts = [{ type: "text" as const, text: "look" }, image];
@@ -56,7 +56,7 @@ describe("two records of one session", () => {
     expect([both, databaseOnly, transcriptOnly]).toEqual([1, 0, 0]);
   });
 
-  it("keep apart what different roles, calls or tools said in the same words", () => {
+  it("keep messages with equal text but different roles, calls or tools apart", () => {
     const assistant = said("ok", 1, { role: "assistant" });
     const tool = said("ok", 1, { role: "tool", toolCallId: "c1" });
     const other = said("ok", 1, { role: "tool", toolCallId: "c2" });
@@ -78,7 +78,7 @@ describe("two records of one session", () => {
     );
   });
 
-  it("are put together also when they are long and have little in common", () => {
+  it("are merged even if they are long and have little in common", () => {
     const rows = Array.from({ length: 3000 }, (_, n) => said(`row ${n}`, n));
     const lines = Array.from({ length: 3000 }, (_, n) => said(n % 10 === 0 ? `row ${n}` : `line ${n}`, n));
     const { messages, both } = mergeMessages(rows, lines);

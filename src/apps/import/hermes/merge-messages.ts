@@ -1,7 +1,7 @@
 import { getText, type NewMessage } from "../../../core/message.ts";
 import type { MappedMessage } from "./message-mapping.ts";
 
-/** How two records of one session went together. */
+/** The merge of two records of one session. */
 export interface MergedMessages {
   readonly messages: readonly MappedMessage[];
   readonly both: number;
@@ -10,9 +10,8 @@ export interface MergedMessages {
 }
 
 /**
- * Everything that either record has, once, in order. Where one is the beginning of the other, that is the longer one;
- * else they are laid side by side like two versions of a text: what they have in common keeps its order, and what
- * only one has stands between the same neighbours as it did there, by time where both have something.
+ * Merges two records of a session: every message once, in order. If one is a prefix of the other, the result is the
+ * longer one. Otherwise common messages keep their order, and the others stay between their neighbours, by time.
  */
 export function mergeMessages(
   database: readonly MappedMessage[],
@@ -35,7 +34,7 @@ export function mergeMessages(
   };
 }
 
-/** What makes two records the same message. Not the time: each was stamped when it was written. */
+/** The key by which two records are the same message. It excludes the time, because each store has its own. */
 function toMatchKey({ message }: MappedMessage): string {
   const { role, toolCallId = "", toolCalls = [], extra } = message;
   const calls = toolCalls.map(({ id, name }) => [id, name]);
@@ -48,7 +47,7 @@ function toMatchKey({ message }: MappedMessage): string {
   ]);
 }
 
-/** The row is exact in time and counts; what it has not kept comes from the line. */
+/** The database row has exact times and counts; the transcript line adds missing fields. */
 function mergePair(row: MappedMessage, line: MappedMessage): MappedMessage {
   const hasMoreParts = line.message.parts.length > row.message.parts.length;
   const extra = { ...line.message.extra, ...row.message.extra };
@@ -61,7 +60,7 @@ function mergePair(row: MappedMessage, line: MappedMessage): MappedMessage {
   return { message, blobs: hasMoreParts ? line.blobs : row.blobs };
 }
 
-/** Two runs that say different things, merged by time; within a run the order stays. */
+/** Merges two different runs by time; each run keeps its order. */
 function mergeByTime(rows: readonly MappedMessage[], lines: readonly MappedMessage[]): MappedMessage[] {
   const merged: MappedMessage[] = [];
   let [r, l] = [0, 0];
@@ -82,10 +81,10 @@ function getTime({ message }: MappedMessage): number {
   return message.at ?? Number.NaN;
 }
 
-/** Beyond this many comparisons the first match is taken instead of the best. */
-const MOST_COMPARED = 4_000_000;
+/** Above this number of comparisons, the first match is used instead of the best. */
+const MAX_COMPARED = 4_000_000;
 
-/** The places of what both have, rising in both. */
+/** The indexes of common messages, ascending in both lists. */
 function alignMessages(left: readonly string[], right: readonly string[]): (readonly [number, number])[] {
   let start = 0;
   while (start < left.length && start < right.length && left[start] === right[start]) start += 1;
@@ -94,7 +93,7 @@ function alignMessages(left: readonly string[], right: readonly string[]): (read
   while (end < most && left.at(-1 - end) === right.at(-1 - end)) end += 1;
   const a = left.slice(start, left.length - end);
   const b = right.slice(start, right.length - end);
-  const middle = a.length * b.length <= MOST_COMPARED ? findLongestCommon(a, b) : findFirstCommon(a, b);
+  const middle = a.length * b.length <= MAX_COMPARED ? findLongestCommon(a, b) : findFirstCommon(a, b);
   return [
     ...Array.from({ length: start }, (_, i) => [i, i] as const),
     ...middle.map(([i, j]) => [start + i, start + j] as const),
@@ -124,7 +123,7 @@ function findLongestCommon(a: readonly string[], b: readonly string[]): [number,
 
 function findFirstCommon(a: readonly string[], b: readonly string[]): [number, number][] {
   const places = new Map<string, number[]>();
-  // Backwards, so that the next place is the last of a list.
+  // Backwards, so that the next index is the last of its list.
   for (let j = b.length - 1; j >= 0; j -= 1) {
     const name = b[j] ?? "";
     const known = places.get(name);

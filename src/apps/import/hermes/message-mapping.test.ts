@@ -14,7 +14,7 @@ const callIn = (given: string) =>
   from({ role: "assistant", tool_calls: [call(given)] }).message.toolCalls?.[0];
 
 describe("a message of another system", () => {
-  it("keeps who said what when", () => {
+  it("keeps the sender, the text and the time", () => {
     expect(from({ role: "user", content: "hello", timestamp: 1773566677.5 })).toEqual({
       message: { role: "user", parts: [{ type: "text", text: "hello" }], at: 1773566677500 },
       blobs: [],
@@ -23,7 +23,7 @@ describe("a message of another system", () => {
     expect(from({ role: "assistant", content: "" }).message).toEqual({ role: "assistant", parts: [] });
   });
 
-  it("keeps calls, results, reasoning, finish reason and tokens in their places", () => {
+  it("maps calls, results, reasoning, finish reason and tokens", () => {
     const { message } = from({
       role: "assistant",
       content: "",
@@ -51,13 +51,13 @@ describe("a message of another system", () => {
     });
   });
 
-  it("keeps arguments that are no JSON, or whose numbers would change, as their text", () => {
+  it("keeps arguments as text if they are invalid JSON or if numbers would change", () => {
     expect(callIn("ls -l")?.arguments).toBe("ls -l");
     expect(callIn('{"id":1234567890123456789}')?.arguments).toBe('{"id":1234567890123456789}');
     expect(callIn('{"id":"1234567890123456789"}')?.arguments).toEqual({ id: "1234567890123456789" });
   });
 
-  it("keeps what has no place of its own under its own name", () => {
+  it("keeps unknown fields under their names", () => {
     const { message } = from({
       role: "user",
       content: "hi",
@@ -89,7 +89,7 @@ describe("a message of another system", () => {
     });
   });
 
-  it("is marked as unasked for when another program wrote it there", () => {
+  it("is marked as proactive if another program sent it", () => {
     const { message } = from({ role: "assistant", content: "news", mirror: true, mirror_source: "cron" });
     expect(message).toMatchObject({
       origin: { proactive: true },
@@ -97,7 +97,7 @@ describe("a message of another system", () => {
     });
   });
 
-  it("keeps lists of texts and images: bytes as bytes, addresses as addresses, the rest as it was", () => {
+  it("keeps lists of texts and images: bytes, addresses, and the rest unchanged", () => {
     const bytes = Buffer.from("not really a picture");
     const hash = createHash("sha256").update(bytes).digest("hex");
     const data = bytes.toString("base64");
@@ -132,7 +132,7 @@ describe("a message of another system", () => {
     expect(new Set(blobs.map((blob) => blob.hash))).toEqual(new Set([hash]));
   });
 
-  it.each(["\0", "\u0001"])("keeps a list that stands as marked text in a row (%j)", (mark) => {
+  it.each(["\0", "\u0001"])("keeps a list that is stored as marked text in a row (%j)", (mark) => {
     const content = `${mark}json:${JSON.stringify([{ type: "text", text: "look" }, "here"])}`;
     expect(from({ role: "user", content }).message.parts).toEqual([
       { type: "text", text: "look" },
@@ -142,7 +142,7 @@ describe("a message of another system", () => {
     expect(from({ role: "user", content: broken }).message.parts).toEqual([{ type: "text", text: broken }]);
   });
 
-  it("is refused by its code when it is larger than a message may be, or nested too deep", () => {
+  it("is refused with a code if it is too large or nested too deeply", () => {
     const large = "x".repeat(MAX_PART_BYTES + 1);
     expect(() => from({ role: "user", content: large })).toThrow(
       expect.objectContaining({ code: "too_large" }),

@@ -6,16 +6,13 @@ import { hasLargeNumbers, parseJson } from "./lossless-json.ts";
 
 type MessageFields = Readonly<Record<string, unknown>>;
 
-/** A message as it will be stored, but for an instant that the source does not give. */
+/** A message to store. The time is absent if the source has none. */
 export interface MappedMessage {
   readonly message: NewMessage;
   readonly blobs: readonly Blob[];
 }
 
-/**
- * One record of a transcript or one row of the database, as a message. What has no place of its own is kept in
- * `extra` under the name it had. Throws a PostriderError when it cannot be stored.
- */
+/** Maps a transcript record or a database row to a message. Unknown fields go to `extra`. Throws if it cannot be stored. */
 export function mapMessage(record: MessageFields, readInstant: InstantReader): MappedMessage {
   const { role: saidBy, content, timestamp, tool_calls: calls, tool_name: toolName, ...fields } = record;
   const { tool_call_id: callId, reasoning, finish_reason: finish, token_count: tokens, ...rest } = fields;
@@ -26,7 +23,7 @@ export function mapMessage(record: MessageFields, readInstant: InstantReader): M
   const tool = toText(toolName) ?? (role === "tool" ? toText(rest.name) : undefined);
   const extra = dropEmpty({
     ...rest,
-    // Said of every row by newer versions; only what was taken back is worth a word.
+    // Newer versions set it on every row; only inactive rows matter.
     ...(rest.active === 1 && { active: undefined }),
     ...(role === "tool" && tool === rest.name && { name: undefined }),
     ...(role === "note" && { role: saidBy }),
@@ -46,19 +43,19 @@ export function mapMessage(record: MessageFields, readInstant: InstantReader): M
     ...toOptionalField("reasoning", toText(reasoning)),
     ...toOptionalField("finishReason", toText(finish)),
     ...(isCount(tokens) && { tokens }),
-    // Written into the chat by a program that was not asked there.
+    // A program sent this to the chat without a question.
     ...(rest.mirror === true && { origin: { proactive: true } }),
     ...(Object.keys(extra).length > 0 && { extra }),
   });
   return { message, blobs };
 }
 
-/** What a gateway noted about a session at its first turn: tools, model, platform. */
+/** The metadata that a gateway recorded at the first turn: tools, model, platform. */
 export function findSessionMeta(messages: readonly MappedMessage[]): MessageFields | undefined {
   return messages.find(({ message }) => message.extra?.role === "session_meta")?.message.extra;
 }
 
-/** Calls in the form that providers use: `{ id, type: "function", function: { name, arguments } }`. */
+/** Maps tool calls in the format of providers: `{ id, type: "function", function: { name, arguments } }`. */
 function mapToolCalls(value: unknown): {
   readonly toolCalls: readonly ToolCall[];
   readonly callRest: readonly MessageFields[];
@@ -88,7 +85,7 @@ function mapToolCalls(value: unknown): {
   return { toolCalls, callRest };
 }
 
-/** An object when it was valid JSON; the text itself when it was not, or when numbers in it would change. */
+/** Parses the arguments, or keeps the text if it is invalid JSON or if numbers would change. */
 function parseCallArguments(value: unknown): unknown {
   if (typeof value !== "string") return value ?? null;
   try {

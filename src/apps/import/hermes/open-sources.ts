@@ -6,7 +6,7 @@ import { type HermesIndex, readIndex } from "./index-file.ts";
 import type { InstantReader } from "./instant-reader.ts";
 import { KNOWN_SCHEMA_VERSION, openStateDatabase, type StateDatabase } from "./state-database.ts";
 
-/** The index; empty, and told, when it cannot be read: the sessions are there without it. */
+/** Opens the index. An unreadable index is reported and counts as empty; the sessions do not need it. */
 export function openHermesIndex(
   { path, index }: HermesSources,
   readInstant: InstantReader,
@@ -21,13 +21,13 @@ export function openHermesIndex(
     return read;
   } catch (error) {
     if (error instanceof PostriderError && error.details.kind !== undefined) throw error;
-    const why = `the index cannot be read, so no chat goes on where it was: ${(error as Error).message}`;
+    const why = `the index cannot be read, so no chat continues: ${(error as Error).message}`;
     tell({ kind: "file", file, why });
     return { entries: [], broken: [] };
   }
 }
 
-/** The database; `undefined`, and told, when it cannot be read and there is something else to read. */
+/** Opens the database. An unreadable one is reported and `undefined`, if there are other sources. */
 export function openHermesDatabase(
   { path, database: file, transcripts, index }: HermesSources,
   tell: ProblemReporter,
@@ -37,9 +37,10 @@ export function openHermesDatabase(
   try {
     const database = openStateDatabase(file);
     const { version, damage } = database;
-    if (damage !== undefined) tell({ kind: "file", file: name, why: `not all of it can be read: ${damage}` });
+    if (damage !== undefined)
+      tell({ kind: "file", file: name, why: `parts of it cannot be read: ${damage}` });
     if (version !== undefined && version > KNOWN_SCHEMA_VERSION) {
-      const why = `schema ${version} is newer than ${KNOWN_SCHEMA_VERSION}: columns that are not known are kept as they are`;
+      const why = `schema ${version} is newer than ${KNOWN_SCHEMA_VERSION}: unknown columns are kept unchanged`;
       tell({ kind: "newer", file: name, why });
     }
     return database;

@@ -10,13 +10,10 @@ type Ownership = Pick<ImportedSession, "account" | "audience" | "origin" | "plat
   readonly owner?: string;
 };
 
-/**
- * Whose a session is, as live ones are: the terminal's belong to the owner of the home, a messenger's to the person
- * behind the account, what a group shared to that group. Where nothing tells, the owner of the home has it.
- */
+/** Maps the owner of a session: the home's owner (terminal, or unknown), the person of the account, or the shared group. */
 export function mapOwnership({ row, entry, conversations, user, messages }: HermesSession): Ownership {
   const [first] = conversations;
-  // The store finds whoever speaks there.
+  // The store resolves the person of the account.
   if (first !== undefined) return { origin: first.source, platform: first.source.platform };
   if (entry !== undefined && "source" in entry.chat) return mapFormerChat(entry.key, entry.chat.source);
   const source = row.source ?? findSessionMeta(messages)?.platform;
@@ -29,7 +26,7 @@ export function mapOwnership({ row, entry, conversations, user, messages }: Herm
   };
 }
 
-/** A chat that has gone on elsewhere since. */
+/** A chat that continues with another session. */
 function mapFormerChat(key: string, source: Source): Ownership {
   const { platform, userIdAlt, userName } = source;
   const chat = getChatAudience(source);

@@ -15,7 +15,7 @@ interface SessionReadContext {
   readonly report: ProblemReporter;
 }
 
-/** What either record has of a session. What cannot be read is told and left out; the rest is read. */
+/** Reads a session from the database and the transcript. It reports and skips unreadable records. */
 export function readSession(
   session: string,
   from: SessionReadContext,
@@ -36,17 +36,17 @@ function readRows(
 ): MappedMessage[] {
   const file = relative(sources.path, sources.database ?? "") || (sources.database ?? "");
   const mapped: MappedMessage[] = [];
-  const told = (kind: "corrupt" | "too_large", line: number, why: string): void =>
+  const reportLine = (kind: "corrupt" | "too_large", line: number, why: string): void =>
     report({ kind, file, line, session, why });
   try {
     for (const { row, record, damaged } of database?.messages(session) ?? []) {
-      for (const column of damaged) told("corrupt", row, `${column} is not JSON; its text is kept`);
-      const message = mapOrReport(record, readInstant, (kind, why) => told(kind, row, why));
+      for (const column of damaged) reportLine("corrupt", row, `${column} is not JSON; its text is kept`);
+      const message = mapOrReport(record, readInstant, (kind, why) => reportLine(kind, row, why));
       if (message !== undefined) mapped.push(message);
     }
   } catch (error) {
     if (!isFileError(error)) throw error;
-    report({ kind: "file", file, session, why: `its messages cannot all be read: ${error.message}` });
+    report({ kind: "file", file, session, why: `some of its messages cannot be read: ${error.message}` });
   }
   return mapped;
 }
@@ -61,11 +61,11 @@ function readLines(
   try {
     for (const read of readTranscript(path)) {
       const { line } = read;
-      const told = (kind: "corrupt" | "too_large", why: string): void =>
+      const reportLine = (kind: "corrupt" | "too_large", why: string): void =>
         report({ kind, file, line, session, why });
-      if ("why" in read) told(read.tooLarge ? "too_large" : "corrupt", read.why);
+      if ("why" in read) reportLine(read.tooLarge ? "too_large" : "corrupt", read.why);
       else {
-        const message = mapOrReport(read.record, readInstant, told);
+        const message = mapOrReport(read.record, readInstant, reportLine);
         if (message !== undefined) mapped.push(message);
       }
     }
@@ -76,22 +76,22 @@ function readLines(
   return mapped;
 }
 
-/** The system's or SQLite's word about the file, not a mistake of ours and not a stop that was asked for. */
+/** An error of the system or SQLite about the file, not a bug and not a requested stop. */
 function isFileError(error: unknown): error is Error & { readonly code: string } {
   return !(error instanceof PostriderError) && typeof (error as { code?: unknown }).code === "string";
 }
 
-/** The message, or `undefined` after it was told why there is none. */
+/** The message, or `undefined` after its problem was reported. */
 function mapOrReport(
   record: Readonly<Record<string, unknown>>,
   readInstant: InstantReader,
-  tell: (kind: "corrupt" | "too_large", why: string) => void,
+  reportMessage: (kind: "corrupt" | "too_large", why: string) => void,
 ): MappedMessage | undefined {
   try {
     return mapMessage(record, readInstant);
   } catch (error) {
     if (!(error instanceof PostriderError)) throw error;
-    tell(error.code === "too_large" ? "too_large" : "corrupt", error.message);
+    reportMessage(error.code === "too_large" ? "too_large" : "corrupt", error.message);
     return undefined;
   }
 }

@@ -5,10 +5,10 @@ import { countToolCalls } from "../../../core/message.ts";
 import type { ImportProblem, ImportProblemJson, ImportProblemKind } from "./import-problem.ts";
 import type { ImportStatus } from "./store-session.ts";
 
-/** One session of the source, and what became of it. */
+/** One session of the source and the result of its import. */
 export interface ReportItem {
   readonly id: string;
-  /** As the source calls it, where that cannot be an id here. */
+  /** The id in the source, if it is not valid here. */
   readonly original_id: string | null;
   readonly status: ImportStatus | "found";
   readonly read_from: "database" | "transcript" | "both";
@@ -16,7 +16,7 @@ export interface ReportItem {
   readonly title: string | null;
   readonly parent_session_id: string | null;
   readonly messages: number;
-  /** Of messages that only one of the two has, when it was read from both. */
+  /** The number of messages that only one of the two records has. */
   readonly database_only: number;
   readonly transcript_only: number;
   readonly hash: string;
@@ -24,7 +24,7 @@ export interface ReportItem {
   readonly skipped: readonly ImportProblemJson[];
 }
 
-/** The result as JSON; docs/json.md describes each field. */
+/** The result as JSON; see docs/json.md. */
 export interface ImportSummary {
   readonly format: "postrider.import";
   readonly version: 1;
@@ -47,13 +47,13 @@ export interface ImportSummary {
   readonly missing_transcripts: number;
   readonly complete: boolean;
   readonly problems: readonly ImportProblemJson[];
-  /** Where the whole report is; null after a dry run. */
+  /** The path of the full report; null after a dry run. */
   readonly report: string | null;
 }
 
 export type ImportReport = Omit<ImportSummary, "report"> & { readonly items: readonly ReportItem[] };
 
-/** Counts while the import runs. */
+/** The counters of a running import. */
 export function createCounts() {
   return {
     sessions: { found: 0, here: 0, imported: 0, grown: 0, unchanged: 0, changed: 0, failed: 0, absent: 0 },
@@ -80,12 +80,12 @@ export function countProblems(problems: readonly ImportProblem[], kind: ImportPr
   return problems.filter((problem) => problem.kind === kind).length;
 }
 
-/** Whether a script may go on: nothing failed, and every file could be read. */
+/** Whether the import succeeded: nothing failed, and every file was readable. */
 export function isComplete(problems: readonly ImportProblem[]): boolean {
   return !problems.some(({ kind }) => kind === "file" || kind === "failed");
 }
 
-/** Writes the report where only the owner of the home reads it. Never over another one. */
+/** Writes the report as a private file and never overwrites another one. */
 export function writeReport(folder: string, report: ImportReport): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const at = new Date(report.started_at)

@@ -13,22 +13,22 @@ import { findSessionMeta, type MappedMessage } from "./message-mapping.ts";
 import { mapOwnership } from "./owner-mapping.ts";
 import type { HermesRow } from "./state-database.ts";
 
-/** All that the source knows of one session. */
+/** All data of one session in the source. */
 export interface HermesSession {
   readonly id: string;
-  /** The database's row, {} where there is none. */
+  /** The row of the database, or {}. */
   readonly row: HermesRow;
-  /** The newest entry of the index that names it. */
+  /** The newest index entry of the session. */
   readonly entry: IndexEntry | undefined;
   readonly conversations: readonly ImportedConversation[];
-  /** The user whom its row or that of the session it continues names. */
+  /** The user of its row, or of the session that it continues. */
   readonly user: string | undefined;
   readonly messages: readonly MappedMessage[];
 }
 
 export type PreparedSession = ImportedSession & { readonly wantedTitle?: string };
 
-/** The same id wherever it may stand in a path, a URL or a log line; else one made of it, always the same. */
+/** Keeps an id that is safe in paths, URLs and logs; otherwise derives a stable one. */
 export function toSafeId(id: string): string {
   if (isSessionId(id)) return id;
   const readable = id
@@ -39,7 +39,7 @@ export function toSafeId(id: string): string {
   return ["hermes", readable, digest].filter(Boolean).join("-");
 }
 
-/** The session as it will be stored. Everything with no place of its own is kept in `config`. */
+/** Maps a session for the store. Unknown fields go to `config`. */
 export function mapSession(found: HermesSession, readInstant: InstantReader, now: number): PreparedSession {
   const { row, entry } = found;
   const messages = fillTimes(found.messages, readSessionStart(found, readInstant) ?? 0);
@@ -60,7 +60,7 @@ export function mapSession(found: HermesSession, readInstant: InstantReader, now
     },
     ...(account !== undefined && { account }),
     conversations: found.conversations.map((chat) =>
-      // The index does not say: then whoever spoke last did so there.
+      // The index has no time: the last message has it.
       chat.activeAt > 0 ? chat : { ...chat, activeAt: messages.at(-1)?.at ?? 0 },
     ),
     ...(audience !== undefined && { audience }),
@@ -81,7 +81,7 @@ export function mapSession(found: HermesSession, readInstant: InstantReader, now
   };
 }
 
-/** Newer versions keep what was undone or compressed, marked as not active. */
+/** Newer versions keep undone and compressed messages and mark them as inactive. */
 function isTakenBack({ extra }: NewMessage): boolean {
   return extra?.active === 0 || extra?.active === false;
 }
@@ -97,7 +97,7 @@ function listRanges(messages: readonly NewMessage[], belongs: (message: NewMessa
   return ranges;
 }
 
-/** When it began: as its row or entry says, or as its id does. */
+/** The start time: from the row, the entry or the id. */
 export function readSessionStart(
   { id, row, entry }: Omit<HermesSession, "messages">,
   readInstant: InstantReader,
@@ -110,7 +110,7 @@ export function readSessionStart(
   );
 }
 
-/** A message without a time of its own was said when the one before it was, the first ones when the next was. */
+/** A message without a time gets the time of the previous one; the first messages get the time of the next one. */
 function fillTimes(messages: readonly MappedMessage[], start: number): (NewMessage & { at: number })[] {
   let at = messages.find(({ message }) => message.at !== undefined)?.message.at ?? start;
   return messages.map(({ message }) => {
@@ -136,14 +136,14 @@ function mapEndReason(reason: unknown): EndReason {
   return END_REASONS[String(reason)] ?? "closed";
 }
 
-/** Longer ones are cut; both forms are kept. */
+/** Cuts a long title; `config` keeps the original. */
 function mapTitle(value: unknown): { readonly title?: string; readonly shortened?: string } {
   if (typeof value !== "string") return {};
   const { title, isCut } = cutTitle(value);
   return { ...(title !== undefined && { title }), ...(isCut && { shortened: value }) };
 }
 
-/** Columns that have a place of their own here. */
+/** Columns that are mapped to fields of the session. */
 const MAPPED_COLUMNS = new Set(
   `id parent_session_id started_at title input_tokens output_tokens cache_read_tokens cache_write_tokens
   reasoning_tokens message_count tool_call_count model billing_provider billing_base_url cost_status cost_source
@@ -171,7 +171,7 @@ function buildSessionConfig(
 
 const COUNTERS = ["input", "output", "cache_read", "cache_write", "reasoning"] as const;
 
-/** The row's counters; the index's where the row has none, for it is the older of the two. */
+/** The counters of the row, or of the index if the row has none. */
 function mapUsage(
   row: HermesRow,
   entry: HermesRow,
@@ -208,7 +208,7 @@ function toCount(value: unknown): number {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
 }
 
-/** Nothing and zero are the same here: a cost that nobody filled in stands as 0. */
+/** 0 counts as absent, because an unset cost is stored as 0. */
 function toCost(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined;
 }

@@ -7,38 +7,35 @@ import { parsePythonJson } from "./lossless-json.ts";
 
 export type HermesRow = Readonly<Record<string, unknown>>;
 
-/** A message's row: as a record like those of transcripts, or what is wrong with it. */
+/** A message row: a record as in transcripts, or a problem. */
 export interface MessageRow {
   readonly row: number;
   readonly record: HermesRow;
-  /** Columns that should hold JSON and do not; the record has their text. */
+  /** JSON columns with invalid JSON; the record has their text. */
   readonly damaged: readonly string[];
 }
 
 export interface StateDatabase {
-  /** As the database says; `undefined` when it does not. */
+  /** The schema version; `undefined` if the database has none. */
   readonly version: number | undefined;
-  /** By id. Messages whose session has no row give one with nothing but the id. */
+  /** Session rows by id. A session that only has messages gets a row with only the id. */
   readonly sessions: ReadonlyMap<string, HermesRow>;
-  /** The first thing that could not be read of the table of sessions. */
+  /** The first read error of the sessions table. */
   readonly damage: string | undefined;
-  /** In the order in which they were said. Throws where the file is damaged. */
+  /** The messages of a session in order. Throws if the file is damaged. */
   messages(session: string): Generator<MessageRow>;
   close(): void;
 }
 
-/** The newest schema whose columns are all known here. */
+/** The newest schema version that this code knows. */
 export const KNOWN_SCHEMA_VERSION = 6;
 
 const JSON_COLUMNS = ["tool_calls", "reasoning_details", "codex_reasoning_items"] as const;
 const COPY_ATTEMPTS = 5;
-/** The file, and the two sorts of log that may belong to it. */
+/** The suffixes of the database file and its two kinds of log. */
 const SUFFIXES = ["", "-wal", "-journal"] as const;
 
-/**
- * Opens a copy. Even a reader of a live database leaves files beside it or waits for its writer; a copy leaves the
- * original alone, and takes in what is still in its log.
- */
+/** Opens a copy, because even a reader of a live database creates files beside it or waits for its writer. */
 export function openStateDatabase(file: string): StateDatabase {
   const folder = mkdtempSync(join(tmpdir(), "postrider-import-"));
   let db: Database.Database | undefined;
@@ -46,9 +43,9 @@ export function openStateDatabase(file: string): StateDatabase {
     const copy = join(folder, "state.db");
     copyAll(file, copy);
     db = new Database(copy, { fileMustExist: true });
-    // Takes in the log, so that all is in the one file.
+    // Merges the log into the file.
     db.pragma("journal_mode = DELETE");
-    // The open file stays readable without its name, and nothing of it is left behind if this process is killed.
+    // An unlinked file stays readable while it is open, and a killed process leaves nothing.
     removeIfPossible(folder);
     return readStateDatabase(db, folder);
   } catch (error) {
@@ -56,10 +53,10 @@ export function openStateDatabase(file: string): StateDatabase {
     rmSync(folder, { recursive: true, force: true });
     if (error instanceof PostriderError) throw error;
     if ((error as NodeJS.ErrnoException).code === "ENOSPC") {
-      const sentence = `There is no room in ${tmpdir()} to read a copy of ${file}. Free some, or set TMPDIR to a larger folder.`;
+      const sentence = `${tmpdir()} has no space for a copy of ${file}. Free some space, or set TMPDIR to another folder.`;
       throw new PostriderError("disk_full", sentence, { cause: error, details: { file } });
     }
-    throw new PostriderError("corrupt", `${file} cannot be read: ${(error as Error).message}.`, {
+    throw new PostriderError("corrupt", `Cannot read ${file}: ${(error as Error).message}.`, {
       cause: error,
       details: { file },
     });
@@ -73,7 +70,7 @@ function readStateDatabase(db: Database.Database, folder: string): StateDatabase
   if (!tables.has("sessions") && !tables.has("messages")) {
     throw new PostriderError(
       "corrupt",
-      "The database has neither sessions nor messages: it is some other file.",
+      "The database has no tables sessions or messages: it is not a Hermes database.",
     );
   }
   const version = tables.has("schema_version")
@@ -128,7 +125,7 @@ function toMessageRow({ id, session_id: _, ...columns }: HermesRow): MessageRow 
     try {
       record[column] = parsePythonJson(text);
     } catch {
-      // Not where a reader would take it for what it should be.
+      // Under another name, so that no reader takes it for valid JSON.
       delete record[column];
       record[`${column}_text`] = text;
       damaged.push(column);
@@ -137,7 +134,7 @@ function toMessageRow({ id, session_id: _, ...columns }: HermesRow): MessageRow 
   return { row: Number(id), record: decodeBytesAsText(record), damaged };
 }
 
-/** Any column may hold bytes, whatever its type says. */
+/** SQLite columns of any type may contain bytes. */
 function decodeBytesAsText(row: HermesRow): HermesRow {
   if (!Object.values(row).some((value) => value instanceof Uint8Array)) return row;
   const texts = Object.entries(row).map(([name, value]) => [
@@ -147,12 +144,12 @@ function decodeBytesAsText(row: HermesRow): HermesRow {
   return Object.fromEntries(texts) as HermesRow;
 }
 
-/** Where an open file cannot be removed, closing it comes first. */
+/** Windows cannot remove an open file, so it is closed first. */
 function removeIfPossible(folder: string): void {
   if (process.platform !== "win32") rmSync(folder, { recursive: true, force: true });
 }
 
-/** The file and its log as they were at one moment: nobody wrote while they were copied. */
+/** Copies the file and its log as of one moment: it retries if a process wrote in between. */
 function copyAll(file: string, copy: string): void {
   for (let attempt = 1; attempt <= COPY_ATTEMPTS; attempt += 1) {
     const before = readStamp(file);
@@ -162,7 +159,7 @@ function copyAll(file: string, copy: string): void {
     }
     if (readStamp(file) === before) return;
   }
-  throw new PostriderError("busy", `${file} is being written. Stop the program that uses it and try again.`, {
+  throw new PostriderError("busy", `Another program is writing ${file}. Stop it and try again.`, {
     details: { file },
   });
 }

@@ -10,15 +10,15 @@ import type { Sessions } from "../../../sessions/sessions.ts";
 import { computeFingerprint, countCommonStart, toCanonicalMessage } from "./fingerprint.ts";
 import type { PreparedSession } from "./session-mapping.ts";
 
-/** What became of a session. */
+/** The result of storing a session. */
 export type ImportStatus = "imported" | "grown" | "unchanged" | "changed" | "failed";
 
 export interface ImportOutcome {
   readonly status: ImportStatus;
-  /** Of what was read from the source. */
+  /** The hash of the messages in the source. */
   readonly hash: string;
   readonly stored?: Session;
-  /** Why it failed, or what is different. */
+  /** The reason of a failure, or the difference. */
   readonly why?: string;
   readonly chats: readonly { readonly conversation: ImportedConversation; readonly why?: string }[];
 }
@@ -31,10 +31,7 @@ export interface ImportTarget {
 const EVERYONE: Asker = { everyone: true };
 const PROFILE = "main";
 
-/**
- * Brings one session in, in one commit, reads it back and compares. One that is here already gets what the source has
- * more of it, if what is here is how the source begins; else it is left alone.
- */
+/** Stores one session in one commit, reads it back and compares. An existing session only grows, if it is a prefix. */
 export async function storeSession(into: ImportTarget, ready: PreparedSession): Promise<ImportOutcome> {
   const { id } = ready.session;
   const said = ready.messages.map(toCanonicalMessage);
@@ -44,9 +41,9 @@ export async function storeSession(into: ImportTarget, ready: PreparedSession): 
   const { wantedTitle: _, ...session } = ready;
   const made = await into.store.sessions.importSession({ ...session, profile: PROFILE });
   if (isRefused(made)) {
-    // The id is taken by a session that nobody can ask for any more.
+    // A deleted session that a fork still needs has this id.
     const removed = made.details?.field === "id";
-    const why = removed ? "it was removed here, and a fork still shows a part of it" : made.reason;
+    const why = removed ? "it was deleted here, and a fork still shows a part of it" : made.reason;
     return {
       status: removed ? "changed" : "failed",
       hash,
@@ -76,7 +73,7 @@ async function extendSession(
   const before = (await into.sessions.messages(EVERYONE, id))?.map(toCanonicalMessage) ?? [];
   const common = countCommonStart(before, said);
   if (common < Math.min(before.length, said.length)) {
-    const why = `it is here already, and message ${common + 1} is another one: left as it is here`;
+    const why = `it exists here, and message ${common + 1} differs: not changed`;
     return { status: "changed", hash, stored: here, why, chats: await checkConversations(into, ready) };
   }
   const messages = ready.messages.slice(before.length);
@@ -106,7 +103,7 @@ async function extendSession(
   return { status, hash, stored, chats: await checkConversations(into, ready), ...(why && { why }) };
 }
 
-/** What is said of the session itself. Whether it has ended depends on whether a chat goes on there. */
+/** Compares the fields of the session. Its end depends on whether a chat continues with it. */
 function findFieldDifference(
   stored: Session,
   { session, usage, createdAt, parent }: PreparedSession,
@@ -121,14 +118,14 @@ function findFieldDifference(
   };
   const got = { ...stored, config: toPlainJson(stored.config) } as Readonly<Record<string, unknown>>;
   const field = Object.entries(wanted).find(([name, value]) => !isDeepStrictEqual(got[name], value))?.[0];
-  return field && `${field} is not as it was read`;
+  return field && `${field} differs from the source`;
 }
 
 function toPlainJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** Reads back what was said, and the bytes, and compares both with what was read from the source. */
+/** Reads the stored messages and bytes back and compares them with the source. */
 async function findMessageDifference(
   { sessions }: ImportTarget,
   { session: { id }, blobs }: PreparedSession,
@@ -137,18 +134,18 @@ async function findMessageDifference(
 ): Promise<string | undefined> {
   const stored = (await sessions.messages(EVERYONE, id))?.map(toCanonicalMessage) ?? [];
   if (stored.length !== said.length)
-    return `${pluralize(stored.length, "message is", "messages are")} here instead of ${said.length}`;
+    return `${pluralize(stored.length, "message was", "messages were")} stored instead of ${said.length}`;
   if (computeFingerprint(stored) !== hash)
-    return `message ${countCommonStart(stored, said) + 1} is not as it was read`;
+    return `message ${countCommonStart(stored, said) + 1} differs from the source`;
   for (const blob of blobs) {
     const bytes = await sessions.blob(EVERYONE, blob.hash);
     if (bytes === undefined || createHash("sha256").update(bytes).digest("hex") !== blob.hash)
-      return `the bytes ${blob.hash.slice(0, 12)}… are not as they were read`;
+      return `the bytes ${blob.hash.slice(0, 12)}… differ from the source`;
   }
   return undefined;
 }
 
-/** Whether each chat goes on in the session now, and if not, why. */
+/** Checks whether each chat continues with the session, and the reason if not. */
 async function checkConversations(
   { sessions }: ImportTarget,
   ready: PreparedSession,
@@ -162,8 +159,8 @@ async function checkConversations(
       return {
         conversation,
         why: wentOn
-          ? "the chat was active here at the same time or later: left where it is"
-          : "the session was not stored, or belongs to someone else than those who read there",
+          ? "the chat was active here at the same time or later: not changed"
+          : "the session was not stored, or has another owner than the chat",
       };
     }),
   );

@@ -5,9 +5,9 @@ import type { InstantReader } from "./instant-reader.ts";
 import { type HermesSession, readSessionStart } from "./session-mapping.ts";
 import type { HermesRow, StateDatabase } from "./state-database.ts";
 
-/** What there is, before any message is read. */
+/** The sessions of the source, before any message is read. */
 export interface HermesSurvey {
-  /** In the order in which they began, so that titles are numbered alike in every run. */
+  /** Ordered by start time, so that every run numbers titles in the same way. */
   readonly sessions: readonly Omit<HermesSession, "messages">[];
   readonly absent: readonly IndexEntry[];
   readonly chats: IndexedChats;
@@ -40,7 +40,7 @@ export function surveySources(
   };
 }
 
-/** The user of its row, else of the session that it continues: a session made by compression names none. */
+/** The user of its row, or of the session that it continues: a compressed session has none. */
 function findUser(rows: ReadonlyMap<string, HermesRow>, id: string): string | undefined {
   const seen = new Set<string>();
   const source = rows.get(id)?.source;

@@ -13,7 +13,7 @@ function reading(bytes: string | Uint8Array, maxLine?: number) {
 }
 
 describe("a transcript", () => {
-  it("gives its lines with their numbers, blank ones passed over, the last also without a line break", () => {
+  it("returns its lines with numbers, skips blank lines, and includes a last line without a line break", () => {
     expect(reading('\uFEFF{"n":1}\r\n\n  \n{"n":2}\n{"n":"ä\u2028"}')).toEqual([
       { line: 1, record: { n: 1 } },
       { line: 4, record: { n: 2 } },
@@ -22,7 +22,7 @@ describe("a transcript", () => {
     expect(reading("")).toEqual([]);
   });
 
-  it("keeps a line with NaN or an infinity, which Python writes, and texts that only look so", () => {
+  it("keeps a line with NaN or Infinity, which Python writes, and texts that look like them", () => {
     const line =
       '{"cost":NaN,"up":Infinity,"down":[-Infinity,1],"text":"NaN, \\"Infinity\\" and -Infinity","id":123456789012345678}';
     expect(reading(`${line}\n{"a":NaN`)).toEqual([
@@ -40,7 +40,7 @@ describe("a transcript", () => {
     ]);
   });
 
-  it("says of each line that is none what is wrong with it, and goes on behind it", () => {
+  it("reports the problem of each invalid line, and continues with the next", () => {
     const bad = Buffer.concat([
       Buffer.from('{"a":1\n[1]\n"x"\nnull\n{"b":"'),
       Buffer.from([0xff]),
@@ -56,7 +56,7 @@ describe("a transcript", () => {
     ]);
   });
 
-  it("passes over a line that is too long, at any place of what is read at once", () => {
+  it("skips a line that is too long, at any position in a chunk", () => {
     const long = `{"text":"${"x".repeat(600_000)}"}`;
     expect(reading(`{"n":1}\n${long}\n{"n":2}\n${long}`, 500_000)).toEqual([
       { line: 1, record: { n: 1 } },
@@ -70,7 +70,7 @@ describe("a transcript", () => {
     ]);
   });
 
-  it("keeps numbers that are too long to be numbers, digit by digit", () => {
+  it("keeps the digits of numbers that are too large", () => {
     expect(reading('{"id":1234567890123456789,"n":-5,"x":[98765432109876543210],"f":1.25e300}')).toEqual([
       { line: 1, record: { id: "1234567890123456789", n: -5, x: ["98765432109876543210"], f: 1.25e300 } },
     ]);

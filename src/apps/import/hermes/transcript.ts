@@ -1,18 +1,18 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { parsePythonJson } from "./lossless-json.ts";
 
-/** One line of a transcript: an object, or why it is none. */
+/** One line of a transcript: a record, or the reason why it is invalid. */
 export type TranscriptLine =
   | { readonly line: number; readonly record: Readonly<Record<string, unknown>> }
   | { readonly line: number; readonly why: string; readonly tooLarge?: true };
 
-/** Longer than any message that could be stored, base64 included. What is longer is never held in memory. */
+/** Longer than any valid message, base64 included. Longer lines are never held in memory. */
 export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 const CHUNK = 256 * 1024;
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
-/** The lines of a transcript, one at a time. Blank ones are passed over. */
+/** Reads a transcript line by line and skips blank lines. */
 export function* readTranscript(file: string, maxLine: number = MAX_LINE_BYTES): Generator<TranscriptLine> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let line = 0;
@@ -47,7 +47,7 @@ function parseRecord(text: string): ParsedRecord {
   }
 }
 
-/** The bytes of each line; `undefined` for one that is too long. */
+/** The bytes of each line; `undefined` for a line that is too long. */
 function* readLineBytes(file: string, maxLine: number): Generator<Uint8Array | undefined> {
   const descriptor = openSync(file, "r");
   const chunk = Buffer.allocUnsafe(CHUNK);

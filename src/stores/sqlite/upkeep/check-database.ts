@@ -20,20 +20,20 @@ import { checkUsage } from "./usage-checks.ts";
 import { checkWork } from "./work-checks.ts";
 
 const SALVAGE_HINT =
-  "Restore a copy: postrider restore FILE --replace. Without one: postrider doctor --salvage saves what can be read.";
+  "Restore a copy: postrider restore FILE --replace. Without one: postrider doctor --salvage saves all readable data.";
 
 export type CheckDepth = "quick" | "usual" | "full";
 
-type Check = readonly [name: string, look: () => Finding[]];
+type Check = readonly [name: string, run: () => Finding[]];
 
-/** Looks at a database without writing. Whatever is wrong becomes a finding, never an exception. */
+/** Checks a database without writing. Every problem becomes a finding, never an exception. */
 export function checkDatabase(
   file: string,
   options: {
     readonly now: number;
-    /** `quick` leaves out whatever reads all messages or pages; `full` also looks at every index entry and attachment. */
+    /** `quick` omits checks that read all messages or pages; `full` also reads every index entry and attachment. */
     readonly depth: CheckDepth;
-    /** Before each check: how many are done, of all, and what comes. */
+    /** Called before each check: the number of finished checks, of all, and the name of the next. */
     onStep?(done: number, all: number, check: string): void;
   },
 ): Finding[] {
@@ -43,13 +43,10 @@ export function checkDatabase(
     const raw = openPostriderDatabase(file);
     const schema = Number(raw.pragma("user_version", { simple: true }));
     raw.close();
-    findings.push(reportOk("database", `${file} is Postrider's.`));
+    findings.push(reportOk("database", `${file} is a database of Postrider.`));
     if (schema < MIGRATIONS.length) {
       const text = `Schema ${schema}; this Postrider writes ${MIGRATIONS.length}.`;
-      return [
-        ...findings,
-        reportWarning("schema", text, "The next start brings it up to date, after a copy."),
-      ];
+      return [...findings, reportWarning("schema", text, "The next start migrates it, after a backup copy.")];
     }
     findings.push(reportOk("schema", `Schema ${schema}.`));
     db = openReader(file);
@@ -57,16 +54,16 @@ export function checkDatabase(
     const { code, message } = toStoreError(error, file);
     if (code === "newer_schema") return [reportProblem("schema", message, "Update Postrider.")];
     return [
-      reportProblem("database", message, code === "corrupt" ? SALVAGE_HINT : "See that you may read it."),
+      reportProblem("database", message, code === "corrupt" ? SALVAGE_HINT : "Check that you may read it."),
     ];
   }
   try {
-    // One instant for all: what others write meanwhile would look like a contradiction.
+    // One snapshot for all checks: writes of other processes in between would look like contradictions.
     db.exec("begin");
     const checks = listChecks(db, options.depth, options.now);
-    for (const [at, [name, look]] of checks.entries()) {
+    for (const [at, [name, run]] of checks.entries()) {
       options.onStep?.(at, checks.length, name);
-      findings.push(...runCheck(name, look));
+      findings.push(...runCheck(name, run));
     }
     options.onStep?.(checks.length, checks.length, "");
     if (options.depth === "quick") findings.push(reportOk("depth", QUICK_NOTE));
@@ -77,9 +74,9 @@ export function checkDatabase(
 }
 
 const QUICK_NOTE =
-  "Looked at quickly: pages, messages, counters, attachments and the search index were left out. postrider doctor looks at them, too.";
+  "Quick check: pages, messages, counters, attachments and the search index were not checked. postrider doctor checks them, too.";
 
-/** In the order in which they are told. Messages are read once, for all who want to know something of them. */
+/** In the order of the report. Messages are read once, for all checks that need them. */
 function listChecks(db: Db, depth: CheckDepth, now: number): readonly Check[] {
   let surveyed: MessageSurvey | undefined;
   const survey = (): MessageSurvey => {
@@ -105,12 +102,12 @@ function listChecks(db: Db, depth: CheckDepth, now: number): readonly Check[] {
   return all.filter((check) => check !== false);
 }
 
-function runCheck(check: string, look: () => Finding[]): Finding[] {
+function runCheck(check: string, run: () => Finding[]): Finding[] {
   try {
-    return look();
+    return run();
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    return [reportProblem(check, `This could not be checked: ${text}.`, SALVAGE_HINT)];
+    return [reportProblem(check, `The check failed: ${text}.`, SALVAGE_HINT)];
   }
 }
 
@@ -125,7 +122,7 @@ function checkPages(db: Db, full: boolean): Finding {
     complaints = [(error as Error).message];
   }
   if (complaints.length === 1 && complaints[0] === "ok")
-    return reportOk("integrity", full ? "Every page and index is whole." : "Every page is whole.");
+    return reportOk("integrity", full ? "Every page and index is intact." : "Every page is intact.");
   const more = complaints.length > 1 ? ` (and ${complaints.length - 1} more)` : "";
   return reportProblem(
     "integrity",
@@ -134,7 +131,7 @@ function checkPages(db: Db, full: boolean): Finding {
   );
 }
 
-/** Makes again what follows from something else. Damage to the file itself is left as it is. */
+/** Restores derived data. Damage to the file itself is left as it is. */
 export function fixDatabase(
   file: string,
   findings: readonly Finding[],

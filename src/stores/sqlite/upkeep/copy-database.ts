@@ -18,11 +18,11 @@ import { assertIntact, countContents, type DatabaseContents, openPostriderDataba
 export interface CopyOptions {
   readonly from: string;
   readonly to: string;
-  /** Take the place of a file that is there. */
+  /** Replaces an existing file. */
   readonly overwrite?: boolean;
-  /** Pages copied so far, of all. */
+  /** The number of copied pages, and of all pages. */
   readonly onProgress?: (done: number, all: number) => void;
-  /** Asked between the steps: whether to give up. */
+  /** Called between steps: whether to stop. */
   readonly isStopped?: () => boolean;
 }
 
@@ -32,40 +32,44 @@ export interface CopyResult extends DatabaseContents {
   readonly sha256: string;
 }
 
-/** Pages per step: a millisecond or so, after which the loop turns. */
+/** Pages per step: about a millisecond, after which the event loop continues. */
 const STEP_PAGES = 250;
 
 /**
- * A copy of one instant, made while others write. It appears under its name only when it is whole, durable and
- * checked; it is one private file that needs nothing beside it.
+ * Copies one snapshot while others write. The copy gets its name only when it is complete, durable and checked; it is one
+ * private file that needs no other file.
  */
-export async function copyDatabase(copying: CopyOptions): Promise<CopyResult> {
-  const from = resolve(copying.from);
-  const to = resolve(copying.to);
+export async function copyDatabase(options: CopyOptions): Promise<CopyResult> {
+  const from = resolve(options.from);
+  const to = resolve(options.to);
   if (isSameFile(from, to)) {
-    throw new PostriderError("invalid_input", "A copy needs a name of its own, not that of the database.", {
-      details: { file: to },
-    });
+    throw new PostriderError(
+      "invalid_input",
+      "The copy has the same name as the database. Choose another name.",
+      {
+        details: { file: to },
+      },
+    );
   }
-  const { overwrite = false } = copying;
+  const { overwrite = false } = options;
   if (!overwrite && hasFile(to)) throw createFileExistsError(to);
-  const writing = buildTemporaryName(to);
+  const temporary = buildTemporaryName(to);
   try {
-    createPrivateFile(writing);
-    const before = await copyPages(from, writing, copying);
-    convertToSingleFile(writing);
-    const contents = checkCopy(writing, before);
-    const { bytes, sha256 } = hashFile(writing);
-    moveIntoPlace(writing, to, overwrite);
+    createPrivateFile(temporary);
+    const before = await copyPages(from, temporary, options);
+    convertToSingleFile(temporary);
+    const contents = checkCopy(temporary, before);
+    const { bytes, sha256 } = hashFile(temporary);
+    moveIntoPlace(temporary, to, overwrite);
     return { file: to, bytes, sha256, ...contents };
   } catch (error) {
     throw toCopyError(error, from, to);
   } finally {
-    removeDatabaseFiles(writing);
+    removeDatabaseFiles(temporary);
   }
 }
 
-/** What was wrong with the original is its own matter; everything else is about the copy. */
+/** An error of the original names the original; every other error is about the copy. */
 function toCopyError(error: unknown, from: string, to: string): PostriderError {
   const known = toStoreError(error, to);
   if (known.code !== "corrupt" || known.details.file === from) return known;
@@ -76,20 +80,20 @@ function toCopyError(error: unknown, from: string, to: string): PostriderError {
   );
 }
 
-async function copyPages(from: string, writing: string, copying: CopyOptions): Promise<DatabaseContents> {
+async function copyPages(from: string, temporary: string, options: CopyOptions): Promise<DatabaseContents> {
   const source = openPostriderDatabase(from);
   try {
-    // Inside a read transaction the source stands still for this connection, so what others write meanwhile neither
-    // enters the copy nor makes it begin again.
+    // In a read transaction, the source does not change for this connection: writes of others neither enter the copy nor
+    // restart it.
     source.exec("begin");
     const contents = await retryBusyAsync(() => countContents(source));
     const progress = ({ totalPages, remainingPages }: Database.BackupMetadata): number => {
-      if (copying.isStopped?.()) throw new PostriderError("closed", "The copy was given up.");
-      copying.onProgress?.(totalPages - remainingPages, totalPages);
+      if (options.isStopped?.()) throw new PostriderError("closed", "The copy was stopped.");
+      options.onProgress?.(totalPages - remainingPages, totalPages);
       return STEP_PAGES;
     };
-    await source.backup(writing, { progress }).catch((error: unknown) => {
-      assertFreeSpace(writing, statSync(from).size);
+    await source.backup(temporary, { progress }).catch((error: unknown) => {
+      assertFreeSpace(temporary, statSync(from).size);
       throw error;
     });
     source.exec("commit");
@@ -99,13 +103,13 @@ async function copyPages(from: string, writing: string, copying: CopyOptions): P
   }
 }
 
-/** SQLite only says that copying failed. When as many bytes do not fit, the system says why. */
-function assertFreeSpace(writing: string, bytes: number): void {
+/** SQLite only reports that copying failed. If the disk has no space for as many bytes, the system gives the reason. */
+function assertFreeSpace(temporary: string, bytes: number): void {
   const chunk = Buffer.alloc(1 << 20);
-  for (let left = bytes; left > 0; left -= chunk.length) appendFileSync(writing, chunk);
+  for (let left = bytes; left > 0; left -= chunk.length) appendFileSync(temporary, chunk);
 }
 
-/** A database that expects a log beside it would not be whole when the file alone is carried away. */
+/** A database that expects a log beside it would be incomplete if only the file is moved. */
 function convertToSingleFile(file: string): void {
   const db = new Database(file, { fileMustExist: true, timeout: 0 });
   try {
@@ -121,7 +125,7 @@ function checkCopy(file: string, before: DatabaseContents): DatabaseContents {
     assertIntact(db, file);
     const after = countContents(db);
     if (after.sessions === before.sessions && after.messages === before.messages) return after;
-    throw new PostriderError("corrupt", "The copy does not hold what the original held.", {
+    throw new PostriderError("corrupt", "The copy does not have the contents of the original.", {
       details: { file },
     });
   } finally {

@@ -2,7 +2,7 @@ import type { Db } from "../connection.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportWarning } from "./findings.ts";
 import { createMessageCounts, type MessageCounts, type MessageSurvey } from "./message-survey.ts";
 
-/** What a session's row counts, and what its messages say. */
+/** The counters of a session's row, and the counts of its messages. */
 export interface CountedSession extends MessageCounts {
   n: number;
   id: string;
@@ -14,7 +14,7 @@ export interface CountedSession extends MessageCounts {
   next_seq: number;
   last_at: number;
   indexed_seq: number;
-  /** The highest seq that a view names. */
+  /** The highest seq that a view refers to. */
   named: number;
 }
 
@@ -28,19 +28,19 @@ select s.n, s.id, s.handle, s.removed_at, s.created_at, s.human_count, s.tool_ca
   s.indexed_seq, coalesce(v.named, 0) as named
 from sessions s left join named v on v.n = s.n`;
 
-export function listCountedSessions(db: Db, said: MessageSurvey["counts"]): CountedSession[] {
+export function listCountedSessions(db: Db, counts: MessageSurvey["counts"]): CountedSession[] {
   return db
     .all<Omit<CountedSession, keyof MessageCounts>>(SESSIONS_SQL)
-    .map((session) => ({ ...session, ...(said.get(session.n) ?? createMessageCounts()) }));
+    .map((session) => ({ ...session, ...(counts.get(session.n) ?? createMessageCounts()) }));
 }
 
-/** What the counters should be. A seq that a view names is never given out again, though its message be lost. */
+/** The correct counters. A seq that a view refers to is never used again, even if its message is lost. */
 export function computeCounters(
   row: CountedSession,
 ): Pick<CountedSession, "human_count" | "tool_call_count" | "next_seq" | "last_at" | "indexed_seq"> {
   const next_seq = Math.max(row.max_seq, row.named) + 1;
   const indexed_seq = Math.min(row.indexed_seq, next_seq - 1);
-  // Of a removed session only what a fork shows is left; its counters count nothing any more.
+  // A removed session keeps only the messages that a fork shows; its counters are no longer checked.
   if (row.removed_at !== null) {
     const { human_count, tool_call_count, last_at } = row;
     return { human_count, tool_call_count, last_at, next_seq: Math.max(row.next_seq, next_seq), indexed_seq };
@@ -55,36 +55,36 @@ export function computeCounters(
 }
 
 export function hasWrongCounters(row: CountedSession): boolean {
-  const right = computeCounters(row);
-  return (Object.keys(right) as (keyof typeof right)[]).some((name) => row[name] !== right[name]);
+  const expected = computeCounters(row);
+  return (Object.keys(expected) as (keyof typeof expected)[]).some((name) => row[name] !== expected[name]);
 }
 
 export function checkCounters(db: Db, { counts }: MessageSurvey): Finding[] {
   const rows = listCountedSessions(db, counts);
   const wrong = rows.filter(hasWrongCounters);
-  const handles = (list: readonly CountedSession[]): string =>
+  const formatHandles = (list: readonly CountedSession[]): string =>
     list
       .slice(0, 5)
       .map(({ handle }) => handle)
       .join(", ") + (list.length > 5 ? ", …" : "");
   const counters =
     wrong.length === 0
-      ? reportOk("counters", `${formatCount(rows.length, "session")}, all counted right.`)
+      ? reportOk("counters", `${formatCount(rows.length, "session")}, all with correct counters.`)
       : reportFixable(
           "counters",
-          `${formatCount(wrong.length, "session")} counted wrong: ${handles(wrong)}.`,
+          `${formatCount(wrong.length, "session")} with wrong counters: ${formatHandles(wrong)}.`,
         );
-  const torn = rows.filter(
+  const incomplete = rows.filter(
     (row) => row.removed_at === null && row.messages < computeCounters(row).next_seq - 1,
   );
-  if (torn.length === 0) return [counters, reportOk("messages", "No message is missing.")];
-  const lost = torn.reduce((sum, row) => sum + computeCounters(row).next_seq - 1 - row.messages, 0);
+  if (incomplete.length === 0) return [counters, reportOk("messages", "No message is missing.")];
+  const lost = incomplete.reduce((sum, row) => sum + computeCounters(row).next_seq - 1 - row.messages, 0);
   return [
     counters,
     reportWarning(
       "messages",
-      `${formatCount(lost, "message")} missing in ${formatCount(torn.length, "session")}: ${handles(torn)}.`,
-      "Nothing can make them again. If a copy of the database has them, postrider restore brings it back.",
+      `${formatCount(lost, "message")} missing in ${formatCount(incomplete.length, "session")}: ${formatHandles(incomplete)}.`,
+      "They cannot be recovered from this file. If a copy of the database has them, restore it with postrider restore.",
     ),
   ];
 }

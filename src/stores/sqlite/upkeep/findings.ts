@@ -1,4 +1,4 @@
-/** What a check found. `todo` says what to do; `fixable` that Postrider can do it itself. */
+/** The result of a check. `todo` says what to do; `fixable` that Postrider can do it itself. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "warning" | "problem";
@@ -19,9 +19,9 @@ export function reportProblem(check: string, text: string, todo: string): Findin
   return { check, state: "problem", text, todo };
 }
 
-/** A problem of something that can be made again from what it was made of. */
+/** A problem in derived data, which can be restored. */
 export function reportFixable(check: string, text: string): Finding {
-  return { check, state: "problem", text, todo: "postrider doctor --fix mends it.", fixable: true };
+  return { check, state: "problem", text, todo: "postrider doctor --fix repairs it.", fixable: true };
 }
 
 /** `3 sessions`, `1 session`. */

@@ -2,12 +2,12 @@ import { openWriter } from "../connection.ts";
 import { indexMessages } from "../search.ts";
 import { runInTransaction } from "./repair-database.ts";
 
-/** One commit each: others who write wait no longer than a few milliseconds. */
+/** One commit each: other writers wait a few milliseconds at most. */
 const INDEX_CHUNK = 512;
 
 /**
- * Puts what waits for the search index into it, all of it or for as long as `untilMs` says, and returns how many messages
- * still wait. Cut short, the next process continues.
+ * Adds all pending messages to the search index, or as many as `untilMs` allows, and returns the number that is left. If
+ * it is interrupted, the next process continues.
  */
 export function indexPending(
   file: string,
@@ -15,17 +15,17 @@ export function indexPending(
 ): number {
   const db = openWriter({ file });
   try {
-    const waiting = (): number =>
+    const countPending = (): number =>
       db.get<{ n: number }>(
         "select coalesce(sum(next_seq - 1 - indexed_seq), 0) as n from sessions where indexed_seq < next_seq - 1",
       )?.n ?? 0;
-    const all = waiting();
+    const all = countPending();
     const until = performance.now() + (options.untilMs ?? Number.POSITIVE_INFINITY);
     for (let done = 0, last = INDEX_CHUNK; last >= INDEX_CHUNK && performance.now() < until; done += last) {
       options.onProgress?.(Math.min(done, all), all);
       last = runInTransaction(db, () => indexMessages(db, INDEX_CHUNK));
     }
-    return waiting();
+    return countPending();
   } finally {
     db.close();
   }

@@ -5,7 +5,7 @@ import { PostriderError } from "../../../core/errors.ts";
 import { APPLICATION_ID, MIGRATIONS } from "../schema.ts";
 import { retryBusy, toStoreError } from "../store-errors.ts";
 
-/** How much a database holds. */
+/** The amount of data in a database. */
 export interface DatabaseContents {
   readonly sessions: number;
   readonly messages: number;
@@ -13,28 +13,28 @@ export interface DatabaseContents {
 }
 
 /**
- * Opens a file to look at it, without writing. Refuses what is not a database, not Postrider's, or newer than this
- * Postrider; the sentence says which.
+ * Opens a file for reading. Refuses a file that is not a database, not one of Postrider, or newer than this Postrider;
+ * the message says which.
  */
 export function openPostriderDatabase(file: string): Database.Database {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined)
     throw new PostriderError("not_found", `There is no file ${file}.`, { details: { file } });
-  if (!found.isFile()) throw createDamageError(file, "is not a file, so it is no database");
+  if (!found.isFile()) throw createDamageError(file, "is not a file, so it is not a database");
   if (found.size === 0) throw createDamageError(file, "is empty, so it is not a database");
   let raw: Database.Database | undefined;
   try {
     raw = new Database(file, { readonly: true, fileMustExist: true, timeout: 0 });
     const db = raw;
     db.pragma("temp_store = MEMORY");
-    const value = (name: string): number => Number(retryBusy(() => db.pragma(name, { simple: true })));
-    if (value("application_id") !== APPLICATION_ID)
-      throw createDamageError(file, "is a database, but not Postrider's");
-    const schema = value("user_version");
+    const readPragma = (name: string): number => Number(retryBusy(() => db.pragma(name, { simple: true })));
+    if (readPragma("application_id") !== APPLICATION_ID)
+      throw createDamageError(file, "is a database, but not one of Postrider");
+    const schema = readPragma("user_version");
     if (schema > MIGRATIONS.length) {
       throw new PostriderError(
         "newer_schema",
-        `${basename(file)} was written by a newer Postrider (schema ${schema}; this one knows ${MIGRATIONS.length}). Update Postrider; nothing was changed.`,
+        `${basename(file)} was written by a newer Postrider (schema ${schema}; this one supports ${MIGRATIONS.length}). Update Postrider; nothing was changed.`,
         { details: { file, found: schema, newest: MIGRATIONS.length } },
       );
     }
@@ -56,7 +56,7 @@ export function countContents(db: Database.Database): DatabaseContents {
   };
 }
 
-/** Every page and every index of a file that nobody writes. Throws `corrupt` with SQLite's first complaint. */
+/** Checks every page and index of a file without writers. Throws `corrupt` with SQLite's first complaint. */
 export function assertIntact(db: Database.Database, file: string): void {
   let verdict: unknown;
   try {
@@ -75,8 +75,8 @@ function toDamageError(error: unknown, file: string): PostriderError {
     : known;
 }
 
-export function createDamageError(file: string, what: string): PostriderError {
-  return new PostriderError("corrupt", `${basename(file)} ${what}. It was left as it is.`, {
+export function createDamageError(file: string, problem: string): PostriderError {
+  return new PostriderError("corrupt", `${basename(file)} ${problem}. It was left as it is.`, {
     details: { file },
   });
 }

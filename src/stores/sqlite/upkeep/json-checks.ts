@@ -3,12 +3,11 @@ import { buildUnreadableCondition, JSON_COLUMNS, type JsonColumn } from "../json
 import { type Finding, formatCount, reportFixable, reportOk, reportProblem } from "./findings.ts";
 import type { MessageSurvey } from "./message-survey.ts";
 
-/** So many rows of a column are named; more are counted. */
+/** The maximum number of rows of a column that are listed; more are counted. */
 const MAX_NAMED_ROWS = 5;
-const RESTORE_HINT =
-  "postrider restore brings back a copy in which it is whole; everything else can be used meanwhile.";
+const RESTORE_HINT = "Restore an intact copy with postrider restore; everything else can be used meanwhile.";
 
-/** Names each table, column and row whose JSON cannot be read; of messages, what a survey has found. */
+/** Lists each table, column and row with unreadable JSON; for messages, from the survey. */
 export function checkJson(db: Db, survey: Pick<MessageSurvey, "unreadable"> | undefined): Finding[] {
   const findings = JSON_COLUMNS.flatMap((column) => {
     const rows =
@@ -17,12 +16,10 @@ export function checkJson(db: Db, survey: Pick<MessageSurvey, "unreadable"> | un
         : listUnreadableRows(db, column);
     if (rows.length === 0) return [];
     const named = rows.slice(0, MAX_NAMED_ROWS).join(", ") + (rows.length > MAX_NAMED_ROWS ? ", …" : "");
-    const text = `${column.table}.${column.column} cannot be read in ${formatCount(rows.length, "row")}: ${named}.`;
+    const text = `${column.table}.${column.column} is not readable in ${formatCount(rows.length, "row")}: ${named}.`;
     return [column.isResettable ? reportFixable("json", text) : reportProblem("json", text, RESTORE_HINT)];
   });
-  return findings.length > 0
-    ? findings
-    : [reportOk("json", "Everything that is stored as JSON can be read.")];
+  return findings.length > 0 ? findings : [reportOk("json", "All stored JSON is readable.")];
 }
 
 function listUnreadableRows(db: Db, column: JsonColumn): string[] {
@@ -31,7 +28,7 @@ function listUnreadableRows(db: Db, column: JsonColumn): string[] {
     .map(([row]) => String(row));
 }
 
-/** Settings and what is derived become absent; messages and what is on its way are never touched. */
+/** Resets settings and derived data; messages, the inbox and the outbox are never changed. */
 export function resetUnreadableJson(db: Db): string | undefined {
   const done = JSON_COLUMNS.reduce((sum, column) => {
     if (!column.isResettable) return sum;
@@ -41,5 +38,5 @@ export function resetUnreadableJson(db: Db): string | undefined {
         .changes
     );
   }, 0);
-  return done === 0 ? undefined : `${formatCount(done, "setting")} that could not be read set back.`;
+  return done === 0 ? undefined : `${formatCount(done, "unreadable setting")} reset.`;
 }

@@ -4,7 +4,7 @@ import type { Db } from "../connection.ts";
 import { parseList } from "../json-columns.ts";
 import { SEQS_PER_SESSION } from "../rows.ts";
 
-/** What a session's messages say, as its row should count it. */
+/** The counts of a session's messages, as its row should have them. */
 export interface MessageCounts {
   messages: number;
   max_seq: number;
@@ -18,17 +18,17 @@ export interface BlobUse {
   readonly hash: string;
 }
 
-/** Everything that the checks need to know of all messages together. */
+/** Everything that the checks need from all messages. */
 export interface MessageSurvey {
   readonly counts: ReadonlyMap<number, Readonly<MessageCounts>>;
   readonly blobs: readonly BlobUse[];
-  /** Rows whose column is no JSON of its kind, as `session number:seq`. */
+  /** Rows whose column is not valid JSON of its kind, as `session number:seq`. */
   readonly unreadable: { readonly parts: string[]; readonly meta: string[] };
-  /** Messages that should be in the index and are not; entries that no message has. */
+  /** Messages that should be in the index and are not; entries without a message. */
   readonly index: { readonly missing: number; readonly extra: number };
 }
 
-/** In the order of the rows: a session's messages come one after the other, and nothing is sorted or looked up. */
+/** In the order of the rows: the messages of a session are adjacent, and nothing is sorted or looked up. */
 const MESSAGES_SQL = `
 select id, at, role, text is not null, parts,
   case when meta is null then 0 when json_valid(meta) and json_type(meta) = 'object' then 1 else 2 end,
@@ -50,7 +50,7 @@ type SurveyedMessage = [
   calls: number,
 ];
 
-/** One pass over all messages, beside one over the entries of the index: reading a large file is what takes the time. */
+/** One pass over all messages and the entries of the index: reading a large file takes most of the time. */
 export function surveyMessages(db: Db): MessageSurvey {
   const index = compareIndex(db);
   try {
@@ -61,24 +61,24 @@ export function surveyMessages(db: Db): MessageSurvey {
 }
 
 function readMessages(db: Db, index: IndexComparison): Omit<MessageSurvey, "index"> {
-  const said = new Map<number, MessageCounts>();
+  const counts = new Map<number, MessageCounts>();
   const blobs: BlobUse[] = [];
   const unreadable = { parts: [] as string[], meta: [] as string[] };
   let n = -1;
-  let own = createMessageCounts();
+  let current = createMessageCounts();
   for (const row of db.each(MESSAGES_SQL)) {
     const [id, at, role, hasText, parts, meta, isHuman, calls] = row as SurveyedMessage;
     const seq = id % SEQS_PER_SESSION;
     if (Math.floor(id / SEQS_PER_SESSION) !== n) {
       n = Math.floor(id / SEQS_PER_SESSION);
-      own = createMessageCounts();
-      said.set(n, own);
+      current = createMessageCounts();
+      counts.set(n, current);
     }
-    own.messages += 1;
-    own.max_seq = seq;
-    own.max_at = Math.max(own.max_at, at);
-    own.humans += isHuman;
-    own.tool_calls += calls;
+    current.messages += 1;
+    current.max_seq = seq;
+    current.max_at = Math.max(current.max_at, at);
+    current.humans += isHuman;
+    current.tool_calls += calls;
     if (meta === BROKEN_META) unreadable.meta.push(`${n}:${seq}`);
     if (parts !== null) {
       const list = parseList<Part>(parts);
@@ -87,7 +87,7 @@ function readMessages(db: Db, index: IndexComparison): Omit<MessageSurvey, "inde
     }
     index.compare(id, hasText === 1 && role <= 1);
   }
-  return { counts: said, blobs, unreadable };
+  return { counts, blobs, unreadable };
 }
 
 export function createMessageCounts(): MessageCounts {
@@ -101,35 +101,35 @@ export function listBlobUses(session: number, parts: readonly Part[]): BlobUse[]
 }
 
 interface IndexComparison {
-  /** Each message, in order. */
+  /** Called for each message, in order. */
   compare(id: number, hasWords: boolean): void;
   end(): MessageSurvey["index"];
-  /** Whatever has happened: an open read would keep the connection from being closed. */
+  /** Called in any case: an open read would prevent closing the connection. */
   close(): void;
 }
 
-/** The index keeps a row for each text it holds, in the order of the messages. */
+/** The index has a row for each text, in the order of the messages. */
 function compareIndex(db: Db): IndexComparison {
   const indexedUpTo = new Map(db.rows("select n, indexed_seq from sessions") as [number, number][]);
   const entries = db.each("select id from words_docsize order by id")[Symbol.iterator]();
-  const next = (): number => {
+  const readNext = (): number => {
     const { done, value } = entries.next();
     return done ? END : (value[0] as number);
   };
-  let entry = next();
+  let entry = readNext();
   const counts = { missing: 0, extra: 0 };
   const skipTo = (id: number): void => {
-    for (; entry < id; entry = next()) counts.extra += 1;
+    for (; entry < id; entry = readNext()) counts.extra += 1;
   };
   return {
     compare(id, hasWords) {
       const isDue =
         hasWords && id % SEQS_PER_SESSION <= (indexedUpTo.get(Math.floor(id / SEQS_PER_SESSION)) ?? 0);
       skipTo(id);
-      const isThere = entry === id;
-      if (isThere) entry = next();
-      if (isThere && !isDue) counts.extra += 1;
-      if (!isThere && isDue && readWords(db, id) !== "") counts.missing += 1;
+      const isIndexed = entry === id;
+      if (isIndexed) entry = readNext();
+      if (isIndexed && !isDue) counts.extra += 1;
+      if (!isIndexed && isDue && readWords(db, id) !== "") counts.missing += 1;
     },
     end() {
       skipTo(END);
@@ -139,7 +139,7 @@ function compareIndex(db: Db): IndexComparison {
   };
 }
 
-/** A text without a single word has nothing to be found by. */
+/** A text without any word has no index entry. */
 function readWords(db: Db, id: number): string {
   return buildIndexText(db.get<{ text: string }>("select text from messages where id = ?", id)?.text ?? "");
 }

@@ -7,19 +7,19 @@ import { parseList, parseObject } from "../json-columns.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportWarning } from "./findings.ts";
 import { type BlobUse, listBlobUses, type MessageSurvey } from "./message-survey.ts";
 
-const RESTORE_HINT = "postrider restore brings back a copy that has it.";
+const RESTORE_HINT = "Restore a copy that has it with postrider restore.";
 
 export function checkForeignKeys(db: Db): Finding {
   const rows = db.all<{ table: string }>("pragma foreign_key_check");
-  if (rows.length === 0) return reportOk("foreign_keys", "No row names another that is not there.");
+  if (rows.length === 0) return reportOk("foreign_keys", "No row refers to a missing row.");
   const tables = [...new Set(rows.map(({ table }) => table))].join(", ");
   return reportFixable(
     "foreign_keys",
-    `${formatCount(rows.length, "row")} of ${tables} name others that are not there.`,
+    `${formatCount(rows.length, "row")} of ${tables} with a reference to a missing row.`,
   );
 }
 
-/** Messages whose session is gone: said, but shown nowhere. */
+/** Messages whose session is gone: no view shows them. */
 export const ORPHANED_MESSAGES_SQL = `
 with recursive spoken(n) as (
   select min(id) >> 24 from messages
@@ -30,43 +30,40 @@ select n from spoken where n is not null and n not in (select n from sessions)`;
 export function checkOrphans(db: Db): Finding {
   const lost = db.all(ORPHANED_MESSAGES_SQL).length;
   if (lost === 0) return reportOk("sessions", "Every message belongs to a session.");
-  return reportFixable(
-    "sessions",
-    `The messages of ${formatCount(lost, "session")} are there, but not the sessions.`,
-  );
+  return reportFixable("sessions", `${formatCount(lost, "session")} missing, although the messages exist.`);
 }
 
-/** Pieces of sessions that are gone. Whatever shows one cannot be read. */
+/** Pieces of missing sessions. A view with such a piece is unreadable. */
 export const DANGLING_PIECES_CONDITION = "piece_session not in (select n from sessions)";
-/** Sessions whose current list is gone or does not end in what they say next. */
+/** Sessions whose current view is missing or does not end with their own next messages. */
 export const SESSIONS_WITHOUT_VIEW_SQL = `
 select s.n from sessions s where s.version > 0 and s.removed_at is null and not exists (
   select 1 from pieces p join views v on v.session = p.session and v.version = p.version
   where p.session = s.n and p.version = s.version and p.piece_session = s.n and p.to_seq is null)`;
 
 export function checkViews(db: Db): Finding {
-  const nowhere =
+  const dangling =
     db.get<{ n: number }>(`select count(*) as n from pieces where ${DANGLING_PIECES_CONDITION}`)?.n ?? 0;
-  const listless = db.all(SESSIONS_WITHOUT_VIEW_SQL).length;
-  if (nowhere + listless > 0) {
+  const viewless = db.all(SESSIONS_WITHOUT_VIEW_SQL).length;
+  if (dangling + viewless > 0) {
     const parts = [
-      ...(nowhere > 0 ? [`${formatCount(nowhere, "piece")} of sessions that are not there`] : []),
-      ...(listless > 0 ? [`${formatCount(listless, "session")} without a list of what to show`] : []),
+      ...(dangling > 0 ? [`${formatCount(dangling, "piece")} of missing sessions`] : []),
+      ...(viewless > 0 ? [`${formatCount(viewless, "session")} without a view`] : []),
     ];
-    return reportFixable("views", `What sessions show is wrong: ${parts.join(", ")}.`);
+    return reportFixable("views", `The views of sessions are wrong: ${parts.join(", ")}.`);
   }
-  const beyond = countMissingMessages(db);
-  if (beyond > 0) {
+  const missing = countMissingMessages(db);
+  if (missing > 0) {
     return reportWarning(
       "views",
-      `${formatCount(beyond, "message")} that sessions show are not there.`,
+      `The views of sessions contain ${formatCount(missing, "missing message")}.`,
       `They were lost. ${RESTORE_HINT}`,
     );
   }
-  return reportOk("views", "Everything that sessions show is there.");
+  return reportOk("views", "All messages in the views of sessions exist.");
 }
 
-/** Messages that are shown of sessions with gaps, or that were removed but for what others show. */
+/** Messages in pieces of sessions that have gaps or are removed. */
 function countMissingMessages(db: Db): number {
   const pieces = db.all<{ n: number; from_seq: number; to_seq: number }>(`
     select distinct piece_session as n, from_seq, to_seq from pieces
@@ -90,13 +87,10 @@ select * from conversations where session not in (select n from sessions where r
 export function checkConversations(db: Db): Finding {
   const lost = db.all(DANGLING_CONVERSATIONS_SQL).length;
   if (lost === 0) return reportOk("conversations", "Every conversation has its session.");
-  return reportFixable(
-    "conversations",
-    `${formatCount(lost, "conversation")} point at sessions that are not there.`,
-  );
+  return reportFixable("conversations", `${formatCount(lost, "conversation")} without an existing session.`);
 }
 
-/** Codes, questions and permissions of people or sessions that are gone. Whoever has no name here may do nothing. */
+/** Codes, requests and permissions of missing people or sessions. */
 const NO_SUCH_PERSON_CONDITION = `not in (select '${OWNER}' union select id from people)`;
 export const DANGLING_ACCESS_CLAUSES: readonly string[] = [
   `from allowed where person ${NO_SUCH_PERSON_CONDITION}`,
@@ -110,27 +104,27 @@ export function checkAccess(db: Db): Finding {
     (sum, from) => sum + (db.get<{ n: number }>(`select count(*) as n ${from}`)?.n ?? 0),
     0,
   );
-  if (lost === 0) return reportOk("access", "Every code, question and permission is someone's.");
+  if (lost === 0) return reportOk("access", "Every code, request and permission belongs to a person.");
   return reportFixable(
     "access",
-    `${formatCount(lost, "code, question or permission", "codes, questions and permissions")} belong to nobody.`,
+    `${formatCount(lost, "code, request or permission", "codes, requests and permissions")} without a person.`,
   );
 }
 
-/** The bytes that messages, and what is on its way in or out, need. What cannot be read is named by another check. */
+/** The blobs that messages, the inbox and the outbox need. Another check reports unreadable rows. */
 export function listNeededBlobs(db: Db, ofMessages: readonly BlobUse[]): BlobUse[] {
-  const waiting = db
+  const pending = db
     .rows(
       "select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0 and i.message is not null",
     )
     .flatMap(([n, json]) => listBlobUses(n as number, parseObject<NewMessage>(json as string)?.parts ?? []));
-  const leaving = db
+  const outgoing = db
     .rows(
       "select coalesce(session, ?), parts from deliveries where state in ('waiting', 'sending')",
       NO_SESSION,
     )
     .flatMap(([n, json]) => listBlobUses(n as number, parseList<Part>(json as string) ?? []));
-  return [...ofMessages, ...waiting, ...leaving];
+  return [...ofMessages, ...pending, ...outgoing];
 }
 
 export function checkBlobs(db: Db, { blobs }: MessageSurvey, full: boolean): Finding[] {
@@ -138,17 +132,17 @@ export function checkBlobs(db: Db, { blobs }: MessageSurvey, full: boolean): Fin
   const used = new Set(db.rows("select hash, session from blob_uses").map((row) => row.join(" ")));
   const stored = new Set(db.rows("select hash from blobs").map(([hash]) => hash as string));
   const lost = new Set(needed.filter(({ hash }) => !stored.has(hash)).map(({ hash }) => hash));
-  const unnamed = needed.filter(
+  const unrecorded = needed.filter(
     ({ hash, session }) => stored.has(hash) && !used.has(`${hash} ${session}`),
   ).length;
-  const idle =
+  const unused =
     db.get<{ n: number }>(`select count(*) as n from blobs where ${UNUSED_BLOBS_CONDITION}`)?.n ?? 0;
   const findings: Finding[] = [];
   if (lost.size > 0)
     findings.push(
       reportWarning(
         "attachments",
-        `The bytes of ${formatCount(lost.size, "attachment")} are not there.`,
+        `The content of ${formatCount(lost.size, "attachment")} is missing.`,
         `They were lost. ${RESTORE_HINT}`,
       ),
     );
@@ -158,20 +152,20 @@ export function checkBlobs(db: Db, { blobs }: MessageSurvey, full: boolean): Fin
       findings.push(
         reportWarning(
           "attachments",
-          `The bytes of ${formatCount(altered, "attachment")} are not what was stored.`,
+          `The content of ${formatCount(altered, "attachment")} has changed.`,
           RESTORE_HINT,
         ),
       );
   }
-  if (unnamed + idle > 0)
+  if (unrecorded + unused > 0)
     findings.push(
       reportFixable(
         "blob_uses",
-        `Who needs which attachment is wrong: ${unnamed} not noted, ${idle} needed by nobody.`,
+        `The uses of attachments are wrong: ${unrecorded} not recorded, ${unused} attachments without a use.`,
       ),
     );
   if (findings.length > 0) return findings;
-  return [reportOk("attachments", `${formatCount(stored.size, "attachment")}, each where it is needed.`)];
+  return [reportOk("attachments", `${formatCount(stored.size, "attachment")}, all with their uses.`)];
 }
 
 export const UNUSED_BLOBS_CONDITION = "hash not in (select hash from blob_uses)";

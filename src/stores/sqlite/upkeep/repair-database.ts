@@ -25,14 +25,14 @@ import {
 } from "./reference-checks.ts";
 import { repairUsage } from "./usage-checks.ts";
 
-/** Says what it did, or nothing when there was nothing to do. */
+/** Returns a description of the repair, or `undefined` if there was nothing to do. */
 type RepairStep = (db: Db, now: number) => string | undefined;
 
 const INDEX_CHUNK = 256;
 
-/** Makes again whatever follows from something else, and nothing more. Each step is one transaction. */
+/** Restores derived data, and nothing else. Each step is one transaction. */
 export function repairDatabase(db: Db, now: number, onDone: (text: string) => void): void {
-  for (const mending of [
+  for (const repair of [
     adoptOrphanedMessages,
     insertMissingNames,
     deleteDanglingRows,
@@ -44,12 +44,12 @@ export function repairDatabase(db: Db, now: number, onDone: (text: string) => vo
     retireDeadRunners,
     resetUnreadableJson,
   ] satisfies RepairStep[]) {
-    const done = runInTransaction(db, () => mending(db, now));
+    const done = runInTransaction(db, () => repair(db, now));
     if (done !== undefined) onDone(done);
   }
 }
 
-/** Empties the index and fills it again. If this is cut short, the next program that runs goes on with it. */
+/** Empties the index and fills it again. If it is interrupted, the next process continues. */
 export function rebuildIndex(db: Db, onProgress?: (done: number) => void): string {
   runInTransaction(db, () => clearIndex(db));
   let done = 0;
@@ -57,7 +57,7 @@ export function rebuildIndex(db: Db, onProgress?: (done: number) => void): strin
     last = runInTransaction(db, () => indexMessages(db, INDEX_CHUNK));
     onProgress?.(done);
   }
-  return `The search index was made again from ${formatCount(done, "message")}.`;
+  return `The search index was rebuilt from ${formatCount(done, "message")}.`;
 }
 
 export function runInTransaction<T>(db: Db, work: () => T): T {
@@ -72,11 +72,11 @@ export function runInTransaction<T>(db: Db, work: () => T): T {
   }
 }
 
-/** Messages whose session is gone get a session to be found in. Whose they were is not known: the home's owner keeps them. */
+/** Creates a session for messages without one. Their owner is unknown, so they go to the owner of the home. */
 function adoptOrphanedMessages(db: Db, now: number): string | undefined {
   const lost = db.all<{ n: number }>(ORPHANED_MESSAGES_SQL);
   for (const { n } of lost) {
-    const said = db.get<{ first: number; last: number; seq: number }>(
+    const range = db.get<{ first: number; last: number; seq: number }>(
       "select min(at) as first, max(at) as last, max(id & 16777215) as seq from messages where id between ? and ?",
       toMessageId(n, 0),
       toMessageId(n, SEQS_PER_SESSION - 1),
@@ -91,14 +91,14 @@ function adoptOrphanedMessages(db: Db, now: number): string | undefined {
       db.get("select 1 from sessions where handle = ?", handle) === undefined ? handle : null,
       OWNER,
       `recovered ${handle}`,
-      said?.first ?? now,
-      said?.last ?? now,
-      (said?.seq ?? 0) + 1,
+      range?.first ?? now,
+      range?.last ?? now,
+      (range?.seq ?? 0) + 1,
     );
   }
   return lost.length === 0
     ? undefined
-    : `${formatCount(lost.length, "session")} made for messages that had none.`;
+    : `${formatCount(lost.length, "session")} created for messages without one.`;
 }
 
 function insertMissingNames(db: Db, now: number): string | undefined {
@@ -121,12 +121,12 @@ function insertMissingNames(db: Db, now: number): string | undefined {
   ).changes;
   return profiles + people === 0
     ? undefined
-    : `${formatCount(profiles + people, "name")} of people and profiles noted again.`;
+    : `${formatCount(profiles + people, "name")} of people and profiles restored.`;
 }
 
-/** Parts of what sessions show, or were to show, that lead nowhere. */
+/** Deletes rows that refer to missing rows. */
 function deleteDanglingRows(db: Db): string | undefined {
-  const gone = [
+  const deleted = [
     "delete from views where session not in (select n from sessions)",
     `delete from pieces where ${DANGLING_PIECES_CONDITION} or session not in (select n from sessions)
        or not exists (select 1 from views v where v.session = pieces.session and v.version = pieces.version)`,
@@ -141,7 +141,9 @@ function deleteDanglingRows(db: Db): string | undefined {
     `delete from blob_uses where session not in (select n from sessions union select ${NO_SESSION})
        or hash not in (select hash from blobs)`,
   ].reduce((sum, statement) => sum + db.run(statement).changes, 0);
-  return gone === 0 ? undefined : `${formatCount(gone, "row")} that led nowhere removed.`;
+  return deleted === 0
+    ? undefined
+    : `${formatCount(deleted, "row")} with references to missing rows deleted.`;
 }
 
 function repointConversations(db: Db, now: number): string | undefined {
@@ -160,7 +162,7 @@ function repointConversations(db: Db, now: number): string | undefined {
   return lost.length === 0 ? undefined : `${formatCount(lost.length, "conversation")} got a new session.`;
 }
 
-/** A session without its list shows what its newest kept list showed, or all it said. */
+/** A session without its view shows its newest kept version, or all its messages. */
 function restoreMissingViews(db: Db): string | undefined {
   const lost = db.all<{ n: number }>(SESSIONS_WITHOUT_VIEW_SQL);
   for (const { n } of lost) {
@@ -176,38 +178,38 @@ function restoreMissingViews(db: Db): string | undefined {
     }
     db.run("update sessions set version = ? where n = ?", kept?.version ?? 0, n);
   }
-  return lost.length === 0
-    ? undefined
-    : `${formatCount(lost.length, "session")} show what can be shown again.`;
+  return lost.length === 0 ? undefined : `The views of ${formatCount(lost.length, "session")} restored.`;
 }
 
 function repairCounters(db: Db): string | undefined {
   const wrong = listCountedSessions(db, surveyMessages(db).counts).filter(hasWrongCounters);
   for (const row of wrong) {
-    const right = computeCounters(row);
+    const expected = computeCounters(row);
     db.run(
       "update sessions set human_count = ?, tool_call_count = ?, next_seq = ?, last_at = ?, indexed_seq = ? where n = ?",
-      right.human_count,
-      right.tool_call_count,
-      right.next_seq,
-      right.last_at,
-      right.indexed_seq,
+      expected.human_count,
+      expected.tool_call_count,
+      expected.next_seq,
+      expected.last_at,
+      expected.indexed_seq,
       row.n,
     );
   }
-  return wrong.length === 0 ? undefined : `${formatCount(wrong.length, "session")} counted again.`;
+  return wrong.length === 0
+    ? undefined
+    : `The counters of ${formatCount(wrong.length, "session")} corrected.`;
 }
 
 function repairBlobUses(db: Db): string | undefined {
-  const noted = listNeededBlobs(db, surveyMessages(db).blobs).reduce(
+  const recorded = listNeededBlobs(db, surveyMessages(db).blobs).reduce(
     (sum, { hash, session }) =>
       sum +
       (db.get(sql.blobSizeSql, hash) === undefined ? 0 : db.run(sql.insertBlobUseSql, hash, session).changes),
     0,
   );
-  const gone = db.run(`delete from blobs where ${UNUSED_BLOBS_CONDITION}`).changes;
-  if (noted + gone === 0) return undefined;
-  return `Attachments: ${noted} uses noted, ${gone} that nobody needs removed.`;
+  const deleted = db.run(`delete from blobs where ${UNUSED_BLOBS_CONDITION}`).changes;
+  if (recorded + deleted === 0) return undefined;
+  return `Attachments: ${recorded} uses recorded, ${deleted} unused deleted.`;
 }
 
 function retireDeadRunners(db: Db, now: number): string | undefined {
@@ -219,7 +221,5 @@ function retireDeadRunners(db: Db, now: number): string | undefined {
     .all<{ name: string; runner: string }>("select name, runner from leases where runner is not null")
     .filter(({ runner }) => !hasRunnerProcess(db, runner, now));
   for (const { name } of freed) db.run("update leases set runner = null, until = 0 where name = ?", name);
-  return dead.length + freed.length === 0
-    ? undefined
-    : `${formatCount(dead.length, "program")} that ended struck off.`;
+  return dead.length + freed.length === 0 ? undefined : `${formatCount(dead.length, "dead runner")} removed.`;
 }

@@ -20,23 +20,23 @@ export interface ReplaceDatabaseOptions {
   /** The copy to restore. It is only read. */
   readonly from: string;
   readonly database: string;
-  /** A database that is there is kept under another name; without this, it is in the way. */
+  /** Keeps an existing database under another name; without this, it is an error. */
   readonly replace: boolean;
   readonly now: number;
   readonly onProgress?: (done: number, all: number) => void;
 }
 
 export interface ReplaceDatabaseResult extends Omit<CopyResult, "sha256"> {
-  /** Where the database that was there is now. */
+  /** The new path of the old database. */
   readonly kept?: string;
 }
 
 /**
- * The copy becomes the database. It is checked before anything is touched, and at every instant there is a whole
- * database under the name: the old one, then the new one.
+ * Replaces the database by the copy. The copy is checked before any change, and at any time a complete database has the
+ * name: first the old one, then the new one.
  */
-export async function replaceDatabase(replacing: ReplaceDatabaseOptions): Promise<ReplaceDatabaseResult> {
-  const { from, database, replace, now } = replacing;
+export async function replaceDatabase(options: ReplaceDatabaseOptions): Promise<ReplaceDatabaseResult> {
+  const { from, database, replace, now } = options;
   const isOccupied = hasFile(database) || hasFile(`${database}-wal`);
   if (isSameFile(from, database)) {
     throw new PostriderError("invalid_input", `${basename(from)} is the database itself.`, {
@@ -46,7 +46,7 @@ export async function replaceDatabase(replacing: ReplaceDatabaseOptions): Promis
   if (isOccupied && !replace) {
     throw new PostriderError(
       "file_exists",
-      `There is a database already: ${database}. With --replace it is kept under another name and the copy takes its place.`,
+      `There is a database already: ${database}. With --replace, it is kept under another name, and the copy replaces it.`,
       { details: { file: database } },
     );
   }
@@ -56,7 +56,7 @@ export async function replaceDatabase(replacing: ReplaceDatabaseOptions): Promis
     const { sha256: _, ...copied } = await copyDatabase({
       from,
       to: unfinished,
-      ...(replacing.onProgress !== undefined && { onProgress: replacing.onProgress }),
+      ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
     });
     clearRunners(unfinished);
     const kept = isOccupied ? await keepOldDatabase(database, now) : undefined;
@@ -69,9 +69,9 @@ export async function replaceDatabase(replacing: ReplaceDatabaseOptions): Promis
   }
 }
 
-/** Other programs that are at work with a database, by their process ids. One that cannot be read names none. */
+/** The pids of other processes that use a database. Empty if it is unreadable. */
 export function listDatabaseUsers(database: string, now: number): number[] {
-  // Whoever has it open has this beside it. Without one, even to look would put it there.
+  // An open database has this file beside it. Without it, opening the database for a check would create it.
   if (!hasFile(`${database}-shm`)) return [];
   try {
     const db = openReader(database);
@@ -94,17 +94,17 @@ function assertUnused(database: string, now: number): void {
 }
 
 function createInUseError(database: string, pids: readonly number[]): PostriderError {
-  const who = pids.length === 0 ? "Another process" : `Another Postrider (process ${pids.join(", ")})`;
+  const user = pids.length === 0 ? "Another process" : `Another Postrider (process ${pids.join(", ")})`;
   return new PostriderError(
     "in_use",
-    `${who} works with ${database}. End it and try again; nothing was changed.`,
+    `${user} uses ${database}. End it and try again; nothing was changed.`,
     {
       details: { file: database, pids: [...pids] },
     },
   );
 }
 
-/** Who ran when the copy was made does not run here: what they had begun is taken up by whoever starts next. */
+/** The runners of the copy do not run here: the next process recovers their work. */
 function clearRunners(file: string): void {
   const db = new Database(file, { fileMustExist: true, timeout: 0 });
   try {
@@ -114,7 +114,7 @@ function clearRunners(file: string): void {
   }
 }
 
-/** Gives the old database a second name beside its own. Returns that name. */
+/** Gives the old database a second name. Returns that name. */
 async function keepOldDatabase(database: string, now: number): Promise<string> {
   const isOneFile = await mergeLog(database);
   for (let number = 1; ; number += 1) {
@@ -135,14 +135,14 @@ async function keepOldDatabase(database: string, now: number): Promise<string> {
 }
 
 /**
- * Puts what stands in the log into the file. Only whoever is alone with a database may do that, so it also shows
- * that nobody else has it open. A damaged one stays as it is and keeps its log: false.
+ * Merges the log into the file. SQLite allows that only to the only connection, so it also shows that no other process
+ * has the database open. A damaged database stays unchanged and keeps its log: false.
  */
 async function mergeLog(database: string): Promise<boolean> {
   if (!hasFile(database)) return false;
   let db: Database.Database | undefined;
   try {
-    // Looked at first: SQLite takes the log of what is no database for rubbish and removes it.
+    // Checked first: SQLite deletes the log of a file that is not a database.
     openPostriderDatabase(database).close();
     const raw = new Database(database, { fileMustExist: true, timeout: 0 });
     db = raw;
@@ -158,7 +158,7 @@ async function mergeLog(database: string): Promise<boolean> {
   }
 }
 
-/** A command that lives a moment may end by itself. */
+/** A short command may end by itself. */
 const WAIT_FOR_OTHERS_MS = 2000;
 
 /** `20260315T092437Z`: sorts by time, and is a file name everywhere. */

@@ -8,8 +8,8 @@ const { existsSync, fstatSync, readdirSync, readlinkSync, rmSync, statSync } =
   process.getBuiltinModule("node:fs");
 
 /**
- * Saves everything that an open connection can still read, after its files were removed or replaced, and says where it
- * is. The connection reads the files it has open, so the copy holds every commit that was ever acknowledged.
+ * Saves everything that an open connection can still read, after its files were removed or replaced, and returns an error
+ * with the path. The connection reads its open files, so the copy contains every acknowledged commit.
  */
 export function rescueDatabase(
   db: Db,
@@ -18,13 +18,13 @@ export function rescueDatabase(
   now: number = Date.now(),
 ): PostriderError {
   const { file } = db;
-  const what = `${lost.path} was ${lost.how} while Postrider had it open, so nothing more is stored.`;
+  const loss = `${lost.path} was ${lost.how} while Postrider had it open, so nothing more is stored.`;
   const details = { file, lost: lost.path, how: lost.how };
   const movedTo = findMoved(own, file);
   if (movedTo !== undefined) {
     return new PostriderError(
       "store_lost",
-      `${what} The database is whole at ${movedTo}. Move its folder back, or set POSTRIDER_HOME to it, and start Postrider again.`,
+      `${loss} The database is complete at ${movedTo}. Move its folder back, or set POSTRIDER_HOME to it, and start Postrider again.`,
       { details: { ...details, movedTo } },
     );
   }
@@ -32,14 +32,14 @@ export function rescueDatabase(
     const rescued = saveCopy(db, now);
     return new PostriderError(
       "store_lost",
-      `${what} Everything acknowledged so far is saved in ${rescued}. To continue with it, end every Postrider process of this home and run: postrider restore ${rescued} --replace.`,
+      `${loss} Everything acknowledged so far is saved in ${rescued}. To continue with it, end every Postrider process of this home and run: postrider restore ${rescued} --replace.`,
       { details: { ...details, rescued } },
     );
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const reason = cause instanceof Error ? cause.message : String(cause);
     return new PostriderError(
       "store_lost",
-      `${what} Saving a copy failed too: ${why}. Restore a backup: postrider restore FILE --replace.`,
+      `${loss} Saving a copy failed too: ${reason}. Restore a backup: postrider restore FILE --replace.`,
       { cause, details },
     );
   }
@@ -47,29 +47,29 @@ export function rescueDatabase(
 
 function saveCopy(db: Db, now: number): string {
   const to = findFreeName(db.file, now);
-  const writing = buildTemporaryName(to);
+  const temporary = buildTemporaryName(to);
   try {
-    createPrivateFile(writing);
-    db.run("vacuum into ?", writing);
-    moveIntoPlace(writing, to, false);
+    createPrivateFile(temporary);
+    db.run("vacuum into ?", temporary);
+    moveIntoPlace(temporary, to, false);
     return to;
   } finally {
-    rmSync(writing, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
 /** Beside the database, or, if its folder is gone, beside the folder. */
 function findFreeName(file: string, now: number): string {
   const stamp = `rescued-${new Date(now).toISOString().replaceAll(/[:.]/g, "-")}`;
-  let place = `${file}.${stamp}`;
+  let path = `${file}.${stamp}`;
   for (let folder = dirname(file); !existsSync(folder); folder = dirname(folder))
-    place = join(dirname(folder), `${basename(folder)}.${stamp}.db`);
-  let name = place;
-  for (let n = 2; hasFile(name); n += 1) name = `${place}-${n}`;
+    path = join(dirname(folder), `${basename(folder)}.${stamp}.db`);
+  let name = path;
+  for (let n = 2; hasFile(name); n += 1) name = `${path}-${n}`;
   return name;
 }
 
-/** Where the open database is now, if it was moved together with its log. Only Linux can tell. */
+/** The new path of the open database, if it was moved together with its log. Works on Linux only. */
 function findMoved(own: FileIdentity, file: string): string | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.ino === own.ino) return undefined;
   const open = listOpenFiles();
@@ -78,7 +78,7 @@ function findMoved(own: FileIdentity, file: string): string | undefined {
   return log === undefined ? undefined : database?.path;
 }
 
-/** The files that this process has open under a name that still leads to them. */
+/** The open files of this process whose paths still lead to them. */
 function listOpenFiles(): (FileIdentity & { readonly path: string })[] {
   const folder = "/proc/self/fd";
   if (!existsSync(folder)) return [];
@@ -86,8 +86,8 @@ function listOpenFiles(): (FileIdentity & { readonly path: string })[] {
     try {
       const path = readlinkSync(join(folder, fd));
       const { dev, ino } = fstatSync(Number(fd));
-      const there = statSync(path, { throwIfNoEntry: false });
-      return there?.ino === ino && there.dev === dev ? [{ path, dev, ino }] : [];
+      const current = statSync(path, { throwIfNoEntry: false });
+      return current?.ino === ino && current.dev === dev ? [{ path, dev, ino }] : [];
     } catch {
       return []; // closed meanwhile
     }

@@ -31,7 +31,7 @@ export function checkUsage(db: Db): Finding {
   return reportFixable("usage", text);
 }
 
-/** What the rows lack is counted as an answer of the session's last day; where they have more, they are right. */
+/** Missing usage is added as an answer on the session's last day; if the rows have more, they are right. */
 export function repairUsage(db: Db): string | undefined {
   const wrong = db.all<SessionRow>(MISMATCHED_SESSIONS_SQL);
   for (const session of wrong) {
@@ -50,19 +50,19 @@ export function repairUsage(db: Db): string | undefined {
   }
   return wrong.length === 0
     ? undefined
-    : `The tokens of ${formatCount(wrong.length, "session")} summed up again.`;
+    : `The token counts of ${formatCount(wrong.length, "session")} corrected.`;
 }
 
 function computeMissingUsage(session: SessionRow, entries: readonly UsageEntry[]) {
   const counted = toUsage(session);
   const sum = sumUsage(entries.map(({ usage }) => usage));
-  const lack = (of: number, found: number): number => Math.max(0, of - found);
+  const subtract = (total: number, found: number): number => Math.max(0, total - found);
   const rest = {
-    inputTokens: lack(counted.inputTokens, sum.inputTokens),
-    outputTokens: lack(counted.outputTokens, sum.outputTokens),
-    cacheReadTokens: lack(counted.cacheReadTokens, sum.cacheReadTokens),
-    cacheWriteTokens: lack(counted.cacheWriteTokens, sum.cacheWriteTokens),
-    reasoningTokens: lack(counted.reasoningTokens, sum.reasoningTokens),
+    inputTokens: subtract(counted.inputTokens, sum.inputTokens),
+    outputTokens: subtract(counted.outputTokens, sum.outputTokens),
+    cacheReadTokens: subtract(counted.cacheReadTokens, sum.cacheReadTokens),
+    cacheWriteTokens: subtract(counted.cacheWriteTokens, sum.cacheWriteTokens),
+    reasoningTokens: subtract(counted.reasoningTokens, sum.reasoningTokens),
   };
   if (!isUsed(rest)) return undefined;
   const costUsd = counted.costUsd === undefined ? 0 : counted.costUsd - (sum.costUsd ?? 0);

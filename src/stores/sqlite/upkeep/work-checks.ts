@@ -2,9 +2,9 @@ import type { Db } from "../connection.ts";
 import { hasRunnerProcess } from "../runners.ts";
 import { type Finding, formatCount, reportOk, reportWarning } from "./findings.ts";
 
-const TAKEOVER_HINT = "The next program that starts takes over; postrider doctor --fix tidies up at once.";
+const TAKEOVER_HINT = "The next Postrider process takes over; postrider doctor --fix cleans up at once.";
 
-/** Who runs, who fell, and what waits. None of it is damage. */
+/** Running processes, crashed processes and pending messages. None of it is damage. */
 export function checkWork(db: Db, now: number): Finding[] {
   const runners = db.all<{ id: string; pid: number }>("select id, pid from runners");
   const living = runners.filter(({ id }) => hasRunnerProcess(db, id, now));
@@ -13,58 +13,62 @@ export function checkWork(db: Db, now: number): Finding[] {
   const stale = db
     .all<{ name: string; runner: string }>("select name, runner from leases where runner is not null")
     .filter(({ runner }) => !hasRunnerProcess(db, runner, now));
-  const waiting = db.get<{ n: number }>("select count(*) as n from inbox where state = 0")?.n ?? 0;
+  const pending = db.get<{ n: number }>("select count(*) as n from inbox where state = 0")?.n ?? 0;
   const stranded =
     db.get<{ n: number }>(
       "select count(*) as n from inbox where state = 0 and conversation not in (select n from conversations)",
     )?.n ?? 0;
   return [
     dead > 0
-      ? reportWarning("runners", `${formatCount(dead, "program")} ended without saying so.`, TAKEOVER_HINT)
-      : reportOk("runners", living.length === 0 ? "No program runs." : `Running: process ${pids}.`),
+      ? reportWarning(
+          "runners",
+          `${formatCount(dead, "Postrider process", "Postrider processes")} crashed.`,
+          TAKEOVER_HINT,
+        )
+      : reportOk("runners", living.length === 0 ? "No Postrider process runs." : `Running: process ${pids}.`),
     stale.length > 0
       ? reportWarning(
           "leases",
-          `Held by programs that ended: ${stale.map(({ name }) => name).join(", ")}.`,
+          `Held by processes that ended: ${stale.map(({ name }) => name).join(", ")}.`,
           TAKEOVER_HINT,
         )
-      : reportOk("leases", "Nothing is held by a program that ended."),
+      : reportOk("leases", "No lease is held by a process that ended."),
     stranded > 0
       ? reportWarning(
           "inbox",
-          `${formatCount(stranded, "message")} wait in conversations that are not there.`,
-          "They stay readable by export-person, but nobody answers them.",
+          `${formatCount(stranded, "message")} pending in missing conversations.`,
+          "They stay readable by export-person, but get no answer.",
         )
-      : waiting > 0 && living.length === 0
+      : pending > 0 && living.length === 0
         ? reportWarning(
             "inbox",
-            `${formatCount(waiting, "message")} wait for an answer, and no program runs.`,
-            "postrider answers them.",
+            `${formatCount(pending, "message")} pending, and no Postrider process runs.`,
+            "Start postrider: it answers them.",
           )
         : reportOk(
             "inbox",
-            waiting === 0 ? "Nothing waits." : `${formatCount(waiting, "message")} wait their turn.`,
+            pending === 0 ? "No message is pending." : `${formatCount(pending, "message")} pending.`,
           ),
     checkProcesses(db, now),
   ];
 }
 
-/** A program may be on its way to its keeper for a moment. */
+/** A new process may take a moment to reach its keeper. */
 const START_TIMEOUT_MS = 60_000;
 
-/** Programs that agents have started, and whether somebody still looks after them. */
+/** Processes of agents, and whether a keeper still supervises them. */
 function checkProcesses(db: Db, now: number): Finding {
   const open = db.all<{ keeper: string | null; begun_at: number }>(
     "select keeper, begun_at from processes where state <> 'ended'",
   );
-  const left = open.filter(({ keeper, begun_at }) =>
+  const unsupervised = open.filter(({ keeper, begun_at }) =>
     keeper === null ? begun_at < now - START_TIMEOUT_MS : !hasRunnerProcess(db, keeper, now),
   );
-  if (left.length > 0)
+  if (unsupervised.length > 0)
     return reportWarning(
       "processes",
-      `${formatCount(left.length, "process", "processes")} of agents ran when what looks after them was killed.`,
-      "When the next one starts, those that live are found again, and the others are marked as ended.",
+      `${formatCount(unsupervised.length, "process", "processes")} of agents without a keeper: it was killed.`,
+      "The next keeper takes over those that run, and marks the others as ended.",
     );
   return reportOk(
     "processes",

@@ -9,7 +9,7 @@ const ADA = "/home/ada";
 const WINDOWS = { platform: "win32", folder: "C:\\Users\\Ada" } as const;
 const server = { command: "/opt/node", args: ["/opt/postrider.mjs", "acp"], env: { POSTRIDER_HOME: "/srv" } };
 
-describe("where an editor keeps its settings", () => {
+describe("the settings file of an editor", () => {
   const cases: readonly [SupportedEditor, Partial<HostMachine>, file: string][] = [
     [zed, {}, "/home/ada/.config/zed/settings.json"],
     [zed, { environment: { XDG_CONFIG_HOME: "/cfg" } }, "/cfg/zed/settings.json"],
@@ -32,7 +32,7 @@ describe("where an editor keeps its settings", () => {
 });
 
 describe("the snippet", () => {
-  it("is JSON in the words of Zed and of JetBrains", () => {
+  it("is JSON in the formats of Zed and JetBrains", () => {
     expect(JSON.parse(zed.snippet("Post", server, "/srv"))).toEqual({
       agent_servers: { Post: { type: "custom", ...server } },
     });
@@ -41,7 +41,7 @@ describe("the snippet", () => {
     });
   });
 
-  it("is Lua for both plugins of Neovim, and always says the home to avante, which hands on no HOME", () => {
+  it("is Lua for both plugins of Neovim, and always sets the home for avante, which passes no HOME", () => {
     const lua = neovim.snippet("Postrider", { ...server, env: {} }, "/home/ada/.postrider");
     const [codeCompanion = "", avante = ""] = lua.split("-- avante.nvim");
     expect(codeCompanion).toContain('commands = { default = { "/opt/node", "/opt/postrider.mjs", "acp" } },');
@@ -54,7 +54,7 @@ describe("the snippet", () => {
     );
   });
 
-  it("writes any path as one Lua text, which reads back as the path", () => {
+  it("escapes any path as a Lua string", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (path) => {
         const lua = neovim.snippet("Postrider", { ...server, command: path }, "/srv");

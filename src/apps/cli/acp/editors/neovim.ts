@@ -2,13 +2,13 @@ import { posix, win32 } from "node:path";
 import type { ServerEntry } from "../server-entry.ts";
 import type { HostMachine, SupportedEditor } from "./supported-editor.ts";
 
-/** Neovim speaks ACP through plugins, and each is set up in its own words. */
+/** Neovim supports ACP through plugins, each with its own configuration. */
 export const neovim: SupportedEditor = {
   name: "neovim",
   title: "Neovim",
   aliases: ["nvim", "vim", "codecompanion", "avante"],
   file: getInitFile,
-  nextStep: "Take the part of the plugin that you use, and merge it with what you give its setup() already.",
+  nextStep: "Copy the part for your plugin, and merge it with the existing arguments of its setup().",
   snippet: (name, server, home) =>
     `${formatCodeCompanion(name, server)}\n${formatAvante(name, server, home)}`,
 };
@@ -18,15 +18,15 @@ function getInitFile({ platform, environment, folder }: HostMachine): string {
     const local = environment.LOCALAPPDATA || win32.join(folder, "AppData", "Local");
     return win32.join(local, "nvim", "init.lua");
   }
-  const given = environment.XDG_CONFIG_HOME;
+  const configured = environment.XDG_CONFIG_HOME;
   return posix.join(
-    given && posix.isAbsolute(given) ? given : posix.join(folder, ".config"),
+    configured && posix.isAbsolute(configured) ? configured : posix.join(folder, ".config"),
     "nvim",
     "init.lua",
   );
 }
 
-/** Extends a preset, whose handlers change with the plugin's versions: this one has no variables and no login of its own. */
+/** Extends a preset, because its handlers change with the plugin's versions. This preset has no variables and no login. */
 function formatCodeCompanion(name: string, { command, args, env }: ServerEntry): string {
   const variables = Object.keys(env).length === 0 ? "" : `\n          env = ${toLuaTable(env)},`;
   return `-- CodeCompanion
@@ -47,7 +47,7 @@ require("codecompanion").setup({
 `;
 }
 
-/** It starts agents with PATH and nothing else of the environment, so the home is always said. */
+/** avante.nvim passes only PATH to agents, so the home is always set. */
 function formatAvante(name: string, { command, args }: ServerEntry, home: string): string {
   return `-- avante.nvim
 require("avante").setup({
@@ -73,9 +73,9 @@ function toLuaTable(fields: Readonly<Record<string, string>>): string {
     .join(", ")} }`;
 }
 
-/** A text in Lua: what means something between its quotes is written by number. */
+/** A Lua string. Control characters are written as numbers. */
 function quoteLua(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not stand there
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must be escaped
   const plain = text.replaceAll(/["\\]/g, "\\$&").replaceAll(/[\0-\x1f\x7f]/g, (character) => {
     return `\\${String(character.charCodeAt(0)).padStart(3, "0")}`;
   });

@@ -1,28 +1,28 @@
 import type { ServerEntry } from "../server-entry.ts";
 
-/** Which system, and whose folders: what decides where an editor keeps its settings. */
+/** The system and the folders that determine where an editor keeps its settings. */
 export interface HostMachine {
   readonly platform: NodeJS.Platform;
   readonly environment: NodeJS.ProcessEnv;
-  /** The person's own folder. */
+  /** The home directory of the user. */
   readonly folder: string;
 }
 
-/** An editor that can be told to start Postrider. */
+/** An editor that `postrider acp install` can set up. */
 export interface SupportedEditor {
-  /** As it is typed. */
+  /** The name on the command line. */
   readonly name: string;
-  /** As it calls itself. */
+  /** The name in messages. */
   readonly title: string;
-  /** What people may type when they mean it. */
+  /** Other names that people may type. */
   readonly aliases: readonly string[];
-  /** The file into which the snippet belongs. */
+  /** The file for the snippet. */
   file(machine: HostMachine): string;
-  /** What the person does after that. */
+  /** The instruction after the installation. */
   readonly nextStep: string;
-  /** What the person writes into that file, ending with a line break. `name` is what the editor shows. */
+  /** The text for that file, with a final line break. `name` is the name that the editor shows. */
   snippet(name: string, server: ServerEntry, home: string): string;
-  /** Only where the file is data that can be merged: its part of the settings. */
+  /** The section of the settings. Only for editors whose file is data that can be merged. */
   readonly settings?: {
     readonly section: string;
     entry(server: ServerEntry): Readonly<Record<string, unknown>>;

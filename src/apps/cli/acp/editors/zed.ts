@@ -19,7 +19,7 @@ function getSettingsFile({ platform, environment, folder }: HostMachine): string
     const roaming = environment.APPDATA || win32.join(folder, "AppData", "Roaming");
     return win32.join(roaming, "Zed", "settings.json");
   }
-  const given = platform === "darwin" ? undefined : environment.XDG_CONFIG_HOME;
-  const config = given && posix.isAbsolute(given) ? given : posix.join(folder, ".config");
+  const configured = platform === "darwin" ? undefined : environment.XDG_CONFIG_HOME;
+  const config = configured && posix.isAbsolute(configured) ? configured : posix.join(folder, ".config");
   return posix.join(config, "zed", "settings.json");
 }

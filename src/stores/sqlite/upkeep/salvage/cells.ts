@@ -2,12 +2,12 @@ import type { Pages } from "./pages.ts";
 
 export type CellValue = number | string | Buffer | null;
 
-/** One entry of a page, with as much of its contents as can be reached. */
+/** One entry of a page, with all its reachable content. */
 export interface BtreeCell {
-  /** Of a table with row numbers. */
+  /** Only in tables with row numbers. */
   readonly rowid?: number;
   readonly bytes: Buffer;
-  /** How many bytes it had. */
+  /** The original number of bytes. */
   readonly length: number;
   readonly overflow: readonly number[];
 }
@@ -18,7 +18,7 @@ export interface TreePage {
   /** Pages below this one, in order. */
   readonly children: readonly number[];
   readonly cells: readonly BtreeCell[];
-  /** Entries that make no sense. */
+  /** The number of invalid entries. */
   readonly broken: number;
 }
 
@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<number, Pick<TreePage, "kind" | "isLeaf">>> = {
   13: { kind: "table", isLeaf: true },
 };
 
-/** Reads a page of a tree; `undefined` when it is none. */
+/** Reads a page of a B-tree; `undefined` if it is none. */
 export function readTreePage(pages: Pages, number: number): TreePage | undefined {
   const data = pages.read(number);
   const start = number === 1 ? 100 : 0;
@@ -55,7 +55,7 @@ export function readTreePage(pages: Pages, number: number): TreePage | undefined
     else cells.push(cell);
   }
   if (!kind.isLeaf) children.push(data.readUInt32BE(start + 8));
-  // Chance makes a byte that looks like a kind once in 64 pages, but no page whose entries make sense.
+  // A random byte looks like a page kind once in 64 pages, but then its entries are invalid.
   if (count > 0 && broken === count) return undefined;
   return { ...kind, children, cells, broken };
 }
@@ -87,16 +87,16 @@ function readCell(pages: Pages, data: Buffer, at: number, kind: "table" | "index
   };
 }
 
-/** How many bytes of an entry stand on the page itself. */
+/** The number of bytes of an entry that are on the page itself. */
 function getLocalLength(length: number, usable: number, kind: "table" | "index"): number {
-  const least = Math.floor(((usable - 12) * 32) / 255) - 23;
-  const most = kind === "table" ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23;
-  if (length <= most) return length;
-  const wanted = least + ((length - least) % (usable - 4));
-  return wanted <= most ? wanted : least;
+  const min = Math.floor(((usable - 12) * 32) / 255) - 23;
+  const max = kind === "table" ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23;
+  if (length <= max) return length;
+  const local = min + ((length - min) % (usable - 4));
+  return local <= max ? local : min;
 }
 
-/** The rest of a long entry, page by page, until it is whole or the chain breaks. */
+/** The rest of a long entry, page by page, until it is complete or the chain breaks. */
 function readOverflow(pages: Pages, first: number, length: number): { chunks: Buffer[]; pages: number[] } {
   const chunks: Buffer[] = [];
   const seen: number[] = [];
@@ -108,7 +108,7 @@ function readOverflow(pages: Pages, first: number, length: number): { chunks: Bu
     if (data === undefined) break;
     const next = data.readUInt32BE(0);
     const take = Math.min(left, pages.usable - 4);
-    // Of a page that was overwritten the way on is wrong too: a page that cannot be, or one where the end should be.
+    // An overwritten page has a wrong link: to a page that does not exist, or none where the chain must continue.
     if (left > take ? next < 2 || next > pages.count : next !== 0) break;
     used.add(page);
     seen.push(page);
@@ -121,11 +121,11 @@ function readOverflow(pages: Pages, first: number, length: number): { chunks: Bu
 
 export interface DecodedRow {
   readonly values: readonly CellValue[];
-  /** From this column on something is missing; the text of that very column may have a beginning. */
+  /** From this column on, data is missing; the text of this column may be incomplete. */
   readonly cutAt?: number;
 }
 
-/** The columns of an entry; `undefined` when its bytes are no columns. */
+/** The columns of an entry; `undefined` if its bytes are not a row. */
 export function decodeRow(cell: BtreeCell): DecodedRow | undefined {
   const { bytes, length } = cell;
   const header = readVarint(bytes, 0, bytes.length);
@@ -182,12 +182,12 @@ function decodeColumn(bytes: Buffer, at: number, type: number, size: number): Ce
   }
 }
 
-/** Half a character at the end is left out. */
+/** Without an incomplete character at the end. */
 function decodePartialText(bytes: Buffer): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
 }
 
-/** SQLite's own numbers of one to nine bytes. Those beyond 2^53 are none of ours. */
+/** SQLite's integers of one to nine bytes. Postrider stores none beyond 2^53. */
 function readVarint(data: Buffer, at: number, end: number): { value: number; end: number } | undefined {
   let value = 0;
   for (let index = 0; index < 8; index += 1) {

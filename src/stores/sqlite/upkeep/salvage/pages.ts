@@ -1,15 +1,15 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { hasFile } from "../files.ts";
 
-/** The pages of a database file as they are after its log, whatever state they are in. Counted from 1. */
+/** The pages of a database file with its log applied, in any state. Counted from 1. */
 export interface Pages {
   readonly size: number;
   /** Bytes of a page that SQLite uses. */
   readonly usable: number;
   readonly count: number;
-  /** The first page says that this is a database. */
+  /** Whether the first page is the header of a database. */
   readonly hasHeader: boolean;
-  /** Frames of the log that cannot be trusted: they come after one that is broken. */
+  /** Frames of the log that cannot be trusted: they follow a broken one. */
   readonly lostFrames: number;
   read(page: number): Buffer | undefined;
   close(): void;
@@ -47,8 +47,8 @@ export function openPages(file: string): Pages {
 }
 
 function readPageSize(header: Buffer): number | undefined {
-  const written = header.readUInt16BE(16);
-  const size = written === 1 ? 65_536 : written;
+  const stored = header.readUInt16BE(16);
+  const size = stored === 1 ? 65_536 : stored;
   return size >= 512 && (size & (size - 1)) === 0 ? size : undefined;
 }
 
@@ -61,7 +61,7 @@ function readLogPageSize(log: Buffer): number | undefined {
   return size >= 512 && size <= 65_536 && (size & (size - 1)) === 0 ? size : undefined;
 }
 
-/** The newest version of each page in the log, up to the last commit before anything broken. */
+/** The newest version of each page in the log, up to the last commit before a broken frame. */
 function readFrames(log: Buffer, size: number): { frames: Map<number, Buffer>; lost: number } {
   const frames = new Map<number, Buffer>();
   if (readLogPageSize(log) !== size) return { frames, lost: 0 };
@@ -71,7 +71,7 @@ function readFrames(log: Buffer, size: number): { frames: Map<number, Buffer>; l
   let pending = new Map<number, Buffer>();
   let lost = 0;
   for (let at = LOG_HEADER; at + FRAME_HEADER + size <= log.length; at += FRAME_HEADER + size) {
-    if (!log.subarray(at + 8, at + 16).equals(salts)) break; // left over from before the log began again
+    if (!log.subarray(at + 8, at + 16).equals(salts)) break; // from before the last restart of the log
     const data = log.subarray(at + FRAME_HEADER, at + FRAME_HEADER + size);
     sum = computeChecksum(data, isBig, computeChecksum(log.subarray(at, at + 8), isBig, sum));
     if (lost > 0 || sum[0] !== log.readUInt32BE(at + 16) || sum[1] !== log.readUInt32BE(at + 20)) {

@@ -8,21 +8,21 @@ import type { SalvageTable } from "./tables.ts";
 export interface TableCount {
   readonly table: string;
   saved: number;
-  /** Rows that could be read but contradict others, such as a second one with the same number. */
+  /** Rows that are readable but contradict others, such as a second one with the same number. */
   dropped: number;
 }
 
-/** What of a message's text follows when its end is lost. */
+/** Appended to the text of a message whose end is lost. */
 export const CUT_MARK = " […the rest could not be recovered]";
 
-/** These follow from the others, or tell of programs that do not run here. */
+/** These are derived from other tables, or describe processes that do not run here. */
 const REBUILT_TABLES: ReadonlySet<string> = new Set(["blob_uses", "runners"]);
 const ROWS_PER_COMMIT = 1000;
 
-/** Puts rows into a new database, whatever order they come in. */
+/** Inserts rows into a new database, in any order. */
 export interface RowWriter {
   add(row: SalvagedRow): void;
-  /** Commits what is left. */
+  /** Commits the remaining rows. */
   end(): { readonly tables: readonly TableCount[]; readonly cut: readonly number[] };
 }
 
@@ -30,7 +30,7 @@ export function startRowWriter(db: Db): RowWriter {
   const counts = new Map<string, TableCount>();
   const cut: number[] = [];
   let pending = 0;
-  const countOf = ({ name }: SalvageTable): TableCount => {
+  const getCount = ({ name }: SalvageTable): TableCount => {
     let found = counts.get(name);
     if (found === undefined) {
       found = { table: name, saved: 0, dropped: 0 };
@@ -43,7 +43,7 @@ export function startRowWriter(db: Db): RowWriter {
     add(row) {
       if (REBUILT_TABLES.has(row.table.name)) return;
       const values = prepareRow(row);
-      const counted = countOf(row.table);
+      const counted = getCount(row.table);
       if (values === undefined || !insertRow(db, row.table, values)) counted.dropped += 1;
       else {
         counted.saved += 1;
@@ -59,7 +59,7 @@ export function startRowWriter(db: Db): RowWriter {
   };
 }
 
-/** The values as the new database takes them. Of what is cut only a message can be kept: its words have a beginning. */
+/** The values for the new database. Of incomplete rows only messages are kept: their text has a beginning. */
 function prepareRow({ table, values, rowid, cutAt }: SalvagedRow): CellValue[] | undefined {
   const ready = values.map((value, index) => (table.columns[index]?.isRowid ? (rowid ?? null) : value));
   if (clearInvalidJson(table, ready) === undefined) return undefined;
@@ -79,7 +79,7 @@ function prepareRow({ table, values, rowid, cutAt }: SalvagedRow): CellValue[] |
   return ready;
 }
 
-/** What waits without its words, or without the place it came from, cannot be answered. */
+/** A pending message without content or source cannot be answered. */
 function isUnanswerable(table: SalvageTable, ready: readonly CellValue[]): boolean {
   const state = INBOX_STATES[Number(getColumnValue(table, ready, "state"))];
   if (state !== "waiting" && state !== "unanswered") return false;
@@ -107,7 +107,7 @@ function prepareMessage(
   return ready;
 }
 
-/** Columns that are read as JSON. One that is none any more is left out, or its row where it must be there. */
+/** Columns that contain JSON. An invalid value is dropped, or its row if the column is required. */
 const JSON_COLUMN_NAMES: Readonly<Record<string, readonly string[]>> = {
   messages: ["parts", "meta"],
   sessions: ["origin", "config"],
@@ -121,7 +121,7 @@ const JSON_COLUMN_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 function clearInvalidJson({ name, columns }: SalvageTable, ready: CellValue[]): CellValue[] | undefined {
   for (const column of JSON_COLUMN_NAMES[name] ?? []) {
-    const at = columns.findIndex((one) => one.name === column);
+    const at = columns.findIndex(({ name: other }) => other === column);
     if (isValidJson(column, ready[at])) continue;
     if (columns[at]?.isRequired) return undefined;
     ready[at] = null;
@@ -129,7 +129,7 @@ function clearInvalidJson({ name, columns }: SalvageTable, ready: CellValue[]): 
   return ready;
 }
 
-/** A list of objects for parts, of lists for buttons, an object for everything else; of a message, one with parts. */
+/** Parts are a list of objects, buttons a list of lists, everything else an object; a message is an object with parts. */
 function isValidJson(column: string, value: CellValue | undefined): boolean {
   if (value === null || value === undefined) return true;
   try {
@@ -160,7 +160,7 @@ function insertRow(db: Db, table: SalvageTable, row: readonly CellValue[]): bool
   const names = table.columns.map((column) => column.name);
   const values = [...row];
   if (name === "deliveries" && !names.includes("platform")) {
-    // From before the platform had a column of its own.
+    // From before the column `platform` existed.
     names.push("platform");
     values.push(parsePlatform(String(getColumnValue(table, row, "target"))));
   }
@@ -168,7 +168,7 @@ function insertRow(db: Db, table: SalvageTable, row: readonly CellValue[]): bool
   try {
     return db.run(statement, ...values).changes > 0;
   } catch (error) {
-    // A value that the schema forbids; a disk without room is something else.
+    // A value that violates a constraint; a full disk is another error.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_CONSTRAINT")) return false;
     throw error;
   }

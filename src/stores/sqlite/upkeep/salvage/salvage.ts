@@ -13,7 +13,7 @@ import { openPages } from "./pages.ts";
 import { startRowWriter, type TableCount } from "./row-writer.ts";
 import { type PageScan, scanPages } from "./scan-pages.ts";
 
-/** Messages that a session is known to have had. */
+/** The known lost messages of a session. */
 export interface Loss {
   readonly session: string;
   readonly handle: string | null;
@@ -25,7 +25,7 @@ export interface Salvaged {
   readonly file: string;
   readonly sessions: number;
   readonly messages: number;
-  /** Pages of the broken file, and which of them hold something that cannot be read. */
+  /** The number of pages of the broken file, and the unreadable ones. */
   readonly pages: number;
   readonly unreadable: readonly number[];
   readonly strays: number;
@@ -33,13 +33,13 @@ export interface Salvaged {
   readonly lostFrames: number;
   readonly tables: readonly TableCount[];
   readonly losses: readonly Loss[];
-  /** Messages of which only the beginning is left. */
+  /** Messages of which only the beginning was recovered. */
   readonly cut: readonly { readonly session: string; readonly seq: number }[];
-  /** What was made again, in sentences. */
+  /** The repairs, in sentences. */
   readonly mended: readonly string[];
 }
 
-/** Reads what can be read of a broken database into a new, whole one beside it. The original is only read, once. */
+/** Copies all readable data of a broken database into a new one beside it. The original is only read, once. */
 export function salvageDatabase(file: string, now: number): Salvaged {
   const original = resolve(file);
   if (!hasFile(original) || !statSync(original).isFile())
@@ -48,7 +48,7 @@ export function salvageDatabase(file: string, now: number): Salvaged {
   if (pids.length > 0) {
     throw new PostriderError(
       "in_use",
-      `Another Postrider (process ${pids.join(", ")}) works with ${original}. End it first.`,
+      `Another Postrider (process ${pids.join(", ")}) uses ${original}. End it first.`,
       { details: { file: original, pids } },
     );
   }
@@ -67,7 +67,7 @@ export function salvageDatabase(file: string, now: number): Salvaged {
       ? known
       : new PostriderError(
           "disk_full",
-          `There is no room to save what can be read beside ${original}, which was left as it is. Free some space and try again.`,
+          `There is no space to save the readable data beside ${original}, which was left as it is. Free some space and try again.`,
           { cause: error, details: { file: target } },
         );
   } finally {
@@ -76,9 +76,9 @@ export function salvageDatabase(file: string, now: number): Salvaged {
   }
 }
 
-function findFreeName(wanted: string): string {
+function findFreeName(base: string): string {
   for (let number = 1; ; number += 1) {
-    const name = number === 1 ? wanted : `${wanted}-${number}`;
+    const name = number === 1 ? base : `${base}-${number}`;
     if (!hasFile(name)) return name;
   }
 }
@@ -93,11 +93,11 @@ function salvageInto(work: string, unfinished: string, now: number): Omit<Salvag
   const db = openWriter({ file: unfinished });
   try {
     db.pragma("foreign_keys = OFF");
-    const filling = startRowWriter(db);
-    const found = scanPages(pages, filling.add);
-    const { tables, cut } = filling.end();
+    const rowWriter = startRowWriter(db);
+    const found = scanPages(pages, rowWriter.add);
+    const { tables, cut } = rowWriter.end();
     if (tables.every(({ saved }) => saved === 0))
-      throw new PostriderError("corrupt", "Nothing of a Postrider database could be read in that file.");
+      throw new PostriderError("corrupt", "The file contains no readable data of a Postrider database.");
     raiseSequences(db, found);
     const losses = findLosses(db);
     db.pragma("foreign_keys = ON");
@@ -127,7 +127,7 @@ function salvageInto(work: string, unfinished: string, now: number): Omit<Salvag
   }
 }
 
-/** Numbers that were ever given out are not given out again: messages are named by their session's. */
+/** A session number that was ever used is not used again: the ids of messages contain it. */
 function raiseSequences(db: Db, { sequences }: PageScan): void {
   const highest = db.get<{ n: number | null }>("select max(id) >> 24 as n from messages")?.n ?? 0;
   for (const [name, number] of [...sequences, ["sessions", highest] as const]) {
@@ -136,7 +136,7 @@ function raiseSequences(db: Db, { sequences }: PageScan): void {
   }
 }
 
-/** What sessions say they had, less what is there. Of a session whose own row is lost, only gaps can be known. */
+/** The messages that sessions had, without those that exist. For a session whose row is lost, only gaps are known. */
 function findLosses(db: Db): Loss[] {
   const losses: Loss[] = [];
   const sessions = db.all<{
@@ -151,10 +151,10 @@ function findLosses(db: Db): Loss[] {
   );
   for (const { n, id, handle, title, next } of sessions)
     losses.push({ session: id, handle, title, lost: findGaps(listSeqs(db, n), next) });
-  const headless = db.all<{ n: number }>(
+  const orphaned = db.all<{ n: number }>(
     "select distinct id >> 24 as n from messages where id >> 24 not in (select n from sessions) order by 1",
   );
-  for (const { n } of headless) {
+  for (const { n } of orphaned) {
     const seqs = listSeqs(db, n);
     const lost = findGaps(seqs, (seqs.at(-1) ?? 0) + 1);
     if (lost.length > 0) losses.push({ session: `number ${n}`, handle: null, title: null, lost });
@@ -191,12 +191,12 @@ function nameMessages(db: Db, ids: readonly number[]): { session: string; seq: n
   }));
 }
 
-/** Whatever names something that is not there after all was mended. */
+/** Deletes rows that still refer to missing rows after all repairs. */
 function deleteContradictions(db: Db): string[] {
   const rows = db.all<{ table: string; rowid: number | null }>("pragma foreign_key_check");
   for (const { table, rowid } of rows)
     if (rowid !== null) db.run(`delete from ${table} where rowid = ?`, rowid);
-  return rows.length === 0 ? [] : [`${rows.length} rows that named what is not there were dropped.`];
+  return rows.length === 0 ? [] : [`${rows.length} rows with references to missing rows were deleted.`];
 }
 
 function convertToSingleFile(db: Db, file: string): void {

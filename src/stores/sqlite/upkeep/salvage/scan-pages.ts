@@ -8,22 +8,22 @@ export interface SalvagedRow extends DecodedRow {
 }
 
 export interface PageScan {
-  /** Pages that hold something, but nothing that can be read. */
+  /** Pages with content that is not readable. */
   readonly unreadable: readonly number[];
-  /** Pages whose way from the top was lost, and that were recognised by what stands on them. */
+  /** Pages that no tree leads to, and that were recognized by their content. */
   readonly strays: number;
-  /** Entries of readable pages that make no sense. */
+  /** Invalid entries of readable pages. */
   readonly broken: number;
-  /** The highest numbers that were ever given out, by table. */
+  /** The highest numbers that were ever used, by table. */
   readonly sequences: ReadonlyMap<string, number>;
 }
 
-/** Of all that may lie about, only these cannot be taken for something else. */
+/** Of all index-organized tables, only these cannot be confused with another. */
 const DISTINCT_TABLES: ReadonlySet<string> = new Set(["blobs", "views", "pieces"]);
 
 /**
- * Everything that can be read, given to `onRow`: first what the trees lead to, then pages to which no way leads any
- * more. Pages that were freed hold nothing, since whatever is removed is overwritten.
+ * Passes every readable row to `onRow`: first the rows of the trees, then those of pages that no tree leads to. Free
+ * pages contain nothing, since deleted content is overwritten.
  */
 export function scanPages(pages: Pages, onRow: (row: SalvagedRow) => void): PageScan {
   const known = readKnownSchema();
@@ -33,43 +33,43 @@ export function scanPages(pages: Pages, onRow: (row: SalvagedRow) => void): Page
   let broken = 0;
   let strays = 0;
 
-  const take = (shapes: readonly SalvageTable[] | undefined, cell: BtreeCell): void => {
+  const handleCell = (versions: readonly SalvageTable[] | undefined, cell: BtreeCell): void => {
     for (const page of cell.overflow) overflow.add(page);
-    if (shapes === undefined) return;
+    if (versions === undefined) return;
     const record = decodeRow(cell);
-    const table = record && findMatchingTable(shapes, record);
+    const table = record && findMatchingTable(versions, record);
     if (record === undefined || table === undefined) broken += 1;
     else onRow({ ...record, table, ...(cell.rowid !== undefined && { rowid: cell.rowid }) });
   };
 
   const walk = (root: number, kind: TreePage["kind"], use: (cell: BtreeCell) => void): void => {
-    const waiting = [root];
-    for (let page = waiting.pop(); page !== undefined; page = waiting.pop()) {
+    const pending = [root];
+    for (let page = pending.pop(); page !== undefined; page = pending.pop()) {
       if (page < 1 || page > pages.count || seen.has(page)) continue;
       const found = readTreePage(pages, page);
       if (found === undefined || found.kind !== kind) continue;
       seen.add(page);
       broken += found.broken;
       for (const cell of found.cells) use(cell);
-      waiting.push(...found.children.toReversed());
+      pending.push(...found.children.toReversed());
     }
   };
 
   for (const { name, root, kind } of findTrees(pages, known, walk)) {
-    const shapes = known.tables.get(name);
+    const versions = known.tables.get(name);
     if (name === "sqlite_sequence") walk(root, kind, (cell) => recordSequence(decodeRow(cell), sequences));
-    else walk(root, kind, (cell) => take(shapes, cell));
+    else walk(root, kind, (cell) => handleCell(versions, cell));
   }
 
   for (let page = 1; page <= pages.count; page += 1) {
     if (seen.has(page)) continue;
     const found = readTreePage(pages, page);
     if (found === undefined || found.cells.length === 0) continue;
-    const shapes = identifyTable(found, known);
-    if (shapes !== undefined) strays += 1;
-    if (shapes !== undefined || found.broken === 0) seen.add(page);
-    for (const cell of found.cells) take(shapes, cell);
-    if (shapes !== undefined) broken += found.broken;
+    const versions = identifyTable(found, known);
+    if (versions !== undefined) strays += 1;
+    if (versions !== undefined || found.broken === 0) seen.add(page);
+    for (const cell of found.cells) handleCell(versions, cell);
+    if (versions !== undefined) broken += found.broken;
   }
   return { unreadable: listUnreadablePages(pages, seen, overflow), strays, broken, sequences };
 }
@@ -80,51 +80,52 @@ interface Tree {
   readonly kind: TreePage["kind"];
 }
 
-/** Where each tree begins: as the file says, else where Postrider's files have it. Tables come before indexes. */
+/**
+ * The root of each tree: from the file, or else from the usual layout of Postrider's files. Tables come before indexes.
+ */
 function findTrees(
   pages: Pages,
   { tables, layouts }: KnownSchema,
   walk: (root: number, kind: "table", use: (cell: BtreeCell) => void) => void,
 ): Tree[] {
-  const written = new Map<string, { root: number; kind: Tree["kind"] }>();
+  const roots = new Map<string, { root: number; kind: Tree["kind"] }>();
   if (pages.hasHeader) {
     walk(1, "table", (cell) => {
       const [type, name, , root, sql] = decodeRow(cell)?.values ?? [];
       if (typeof name !== "string" || typeof root !== "number" || root < 2) return;
       const isKeyed = type === "index" || /without\s+rowid\s*$/i.test(String(sql ?? ""));
-      written.set(name, { root, kind: isKeyed ? "index" : "table" });
+      roots.set(name, { root, kind: isKeyed ? "index" : "table" });
     });
   }
-  for (const [name, root] of layouts.find((layout) => isMatchingLayout(pages, tables, layout, written)) ??
-    []) {
-    if (written.has(name)) continue;
+  for (const [name, root] of layouts.find((layout) => isMatchingLayout(pages, tables, layout, roots)) ?? []) {
+    if (roots.has(name)) continue;
     const kind = readTreePage(pages, root)?.kind;
-    if (kind !== undefined) written.set(name, { root, kind: tables.get(name)?.[0]?.kind ?? kind });
+    if (kind !== undefined) roots.set(name, { root, kind: tables.get(name)?.[0]?.kind ?? kind });
   }
-  return [...written]
+  return [...roots]
     .map(([name, tree]) => ({ name, ...tree }))
     .toSorted((a, b) => Number(tables.has(b.name)) - Number(tables.has(a.name)));
 }
 
-/** Whether every tree that can be looked at begins where the layout says, with rows of the right form. */
+/** Whether every readable tree starts where the layout says, with rows of the right form. */
 function isMatchingLayout(
   pages: Pages,
   tables: KnownSchema["tables"],
   layout: ReadonlyMap<string, number>,
-  written: ReadonlyMap<string, { readonly root: number }>,
+  roots: ReadonlyMap<string, { readonly root: number }>,
 ): boolean {
   return [...layout].every(([name, root]) => {
-    const known = written.get(name);
+    const known = roots.get(name);
     if (known !== undefined) return known.root === root;
-    const [shapes, page] = [tables.get(name), readTreePage(pages, root)];
-    if (shapes === undefined || page === undefined) return true;
-    return page.kind === shapes[0]?.kind && page.cells.every((cell) => isRowOf(shapes, cell));
+    const [versions, page] = [tables.get(name), readTreePage(pages, root)];
+    if (versions === undefined || page === undefined) return true;
+    return page.kind === versions[0]?.kind && page.cells.every((cell) => isRowOf(versions, cell));
   });
 }
 
-function isRowOf(shapes: readonly SalvageTable[], cell: BtreeCell): boolean {
+function isRowOf(versions: readonly SalvageTable[], cell: BtreeCell): boolean {
   const record = decodeRow(cell);
-  return record === undefined || findMatchingTable(shapes, record) !== undefined;
+  return record === undefined || findMatchingTable(versions, record) !== undefined;
 }
 
 function recordSequence(record: DecodedRow | undefined, sequences: Map<string, number>): void {
@@ -132,15 +133,15 @@ function recordSequence(record: DecodedRow | undefined, sequences: Map<string, n
   if (typeof name === "string" && typeof number === "number") sequences.set(name, number);
 }
 
-/** The one table that all readable rows of a page fit. */
+/** The only table that all readable rows of a page match. */
 function identifyTable(page: TreePage, { tables }: KnownSchema): readonly SalvageTable[] | undefined {
   const records = page.cells.flatMap((cell) => decodeRow(cell) ?? []);
   if (records.length === 0) return undefined;
   const possible = [...tables].filter(
-    ([name, shapes]) =>
-      shapes[0]?.kind === page.kind &&
+    ([name, versions]) =>
+      versions[0]?.kind === page.kind &&
       (page.kind === "table" || DISTINCT_TABLES.has(name)) &&
-      records.every((record) => findMatchingTable(shapes, record) !== undefined),
+      records.every((record) => findMatchingTable(versions, record) !== undefined),
   );
   return possible.length === 1 ? possible[0]?.[1] : undefined;
 }
@@ -159,7 +160,7 @@ function listUnreadablePages(
   return unreadable;
 }
 
-/** The list of free pages is itself a few pages with numbers on them. */
+/** The list of free pages is itself stored in pages with numbers. */
 function listFreePages(pages: Pages): Set<number> {
   const free = new Set<number>();
   const header = pages.hasHeader ? pages.read(1) : undefined;

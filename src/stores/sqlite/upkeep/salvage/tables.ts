@@ -7,11 +7,11 @@ interface Column {
   readonly name: string;
   readonly type: "integer" | "real" | "text" | "blob";
   readonly isRequired: boolean;
-  /** The row's own number, which is not among the stored columns. */
+  /** The row number, which is not among the stored columns. */
   readonly isRowid: boolean;
 }
 
-/** A table as its rows lie in the file, under one version of the schema. */
+/** The stored form of a table in one version of the schema. */
 export interface SalvageTable {
   readonly name: string;
   readonly kind: "table" | "index";
@@ -19,23 +19,23 @@ export interface SalvageTable {
 }
 
 export interface KnownSchema {
-  /** By name, the newest version first: rows stay as they were written when a table gets more columns. */
+  /** By name, the newest version first: old rows keep their form when a table gets more columns. */
   readonly tables: ReadonlyMap<string, readonly SalvageTable[]>;
-  /** Where each tree begins, by the name of its table or index: in a file as it was made, and in one written anew. */
+  /** The root page of each table or index: in a new file, and in one after VACUUM. */
   readonly layouts: readonly ReadonlyMap<string, number>[];
 }
 
-/** What Postrider's files consist of, now and in earlier versions, learnt from new ones. */
+/** The tables of Postrider's files, now and in earlier versions, read from new files. */
 export function readKnownSchema(): KnownSchema {
   const tables = new Map<string, SalvageTable[]>();
   const layouts: ReadonlyMap<string, number>[] = [];
   for (let version = MIGRATIONS.length; version > 0; version -= 1) {
-    const learnt = readSchema(MIGRATIONS.slice(0, version));
-    layouts.push(...learnt.layouts);
-    for (const table of learnt.tables) {
-      const shapes = tables.get(table.name) ?? [];
-      if (!shapes.some(({ columns }) => isDeepStrictEqual(columns, table.columns))) shapes.push(table);
-      tables.set(table.name, shapes);
+    const schema = readSchema(MIGRATIONS.slice(0, version));
+    layouts.push(...schema.layouts);
+    for (const table of schema.tables) {
+      const versions = tables.get(table.name) ?? [];
+      if (!versions.some(({ columns }) => isDeepStrictEqual(columns, table.columns))) versions.push(table);
+      tables.set(table.name, versions);
     }
   }
   return { tables, layouts };
@@ -48,16 +48,16 @@ function readSchema(migrations: readonly string[]): {
   const db = new Database(":memory:");
   try {
     for (const migration of migrations) db.exec(migration);
-    const layout = (): Map<string, number> =>
+    const readLayout = (): Map<string, number> =>
       new Map(
         db.prepare("select name, rootpage from sqlite_schema where rootpage > 0").raw().all() as [
           string,
           number,
         ][],
       );
-    const made = layout();
+    const created = readLayout();
     db.exec("vacuum");
-    const layouts = [made, layout()];
+    const layouts = [created, readLayout()];
     const listed = db
       .prepare("select name, wr from pragma_table_list where schema = 'main' and type = 'table'")
       .all() as { name: string; wr: number }[];
@@ -83,7 +83,7 @@ function readColumns(db: Database.Database, table: string, isKeyed: boolean): Co
     notnull: number;
     pk: number;
   }[];
-  // A table without row numbers is stored by its key, which comes first.
+  // A table without row numbers is stored in the order of its key, which comes first.
   const stored = isKeyed
     ? [
         ...columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk),
@@ -98,12 +98,12 @@ function readColumns(db: Database.Database, table: string, isKeyed: boolean): Co
   }));
 }
 
-/** The version of a table to which a row may belong, by the number and the kinds of its values. */
+/** The version of a table that a row may belong to, by the number and types of its values. */
 export function findMatchingTable(
-  shapes: readonly SalvageTable[],
+  versions: readonly SalvageTable[],
   record: DecodedRow,
 ): SalvageTable | undefined {
-  return shapes.find((shape) => isMatchingRow(shape, record));
+  return versions.find((version) => isMatchingRow(version, record));
 }
 
 function isMatchingRow({ columns }: SalvageTable, { values, cutAt = values.length }: DecodedRow): boolean {

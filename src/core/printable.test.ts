@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { stripTerminalCodes } from "./terminal-codes.ts";
+import { stripTerminalCodes } from "./printable.ts";
 
-describe("a text without the codes of a terminal", () => {
-  it("loses colours, cursor movements, titles, links and character sets, and nothing else", () => {
+describe("removing terminal codes", () => {
+  it("removes colours, cursor movements, titles, links and character sets, and nothing else", () => {
     expect(stripTerminalCodes("\x1b[1;31mred\x1b[0m \x1b[?25l\x1b[2Kplain \x9b32mgreen")).toBe(
       "red plain green",
     );
@@ -13,11 +13,11 @@ describe("a text without the codes of a terminal", () => {
     expect(stripTerminalCodes("[31m and a \\ stay")).toBe("[31m and a \\ stay");
   });
 
-  it("keeps the lines behind a title that nobody ended", () => {
+  it("keeps the lines after an unterminated title", () => {
     expect(stripTerminalCodes("\x1b]0;title\nline\x07")).toBe("0;title\nline\x07");
   });
 
-  it("loses the code that is cut off at its end", () => {
+  it("removes a code that is cut off at the end", () => {
     expect(stripTerminalCodes("text\x1b[38;5")).toBe("text");
   });
 });

@@ -10,15 +10,15 @@ import type { ToolContext } from "../../src/tools/tool-context.ts";
 import { temporaryFolder } from "./folder.ts";
 import type { Home } from "./test-home.ts";
 
-/** For tools that start nothing. */
+/** For tools that start no processes. */
 const noProcesses = new Proxy({} as Processes, {
   get: (_, name) => {
-    throw new Error(`nothing may ask for processes, and ${String(name)} was`);
+    throw new Error(`this test must not use processes, but called ${String(name)}`);
   },
 });
 
-/** Hands of the owner of this home in a terminal, unless said otherwise. */
-export function handsIn(home: Home, more: Partial<ToolContext> = {}): ToolContext {
+/** The tool context of the owner in a terminal, with the given changes. */
+export function buildToolContext(home: Home, more: Partial<ToolContext> = {}): ToolContext {
   return {
     store: home.store,
     clock: home.clock,
@@ -41,7 +41,7 @@ export function handsIn(home: Home, more: Partial<ToolContext> = {}): ToolContex
   };
 }
 
-/** A folder to work in, one beside it that is nobody's business, and what is gone when the test is over. */
+/** A working folder and a folder outside of it. Both are removed after the test. */
 export function twoFolders(): { readonly root: string; readonly inside: string; readonly outside: string } {
   const { path, remove } = temporaryFolder();
   onTestFinished(remove);
@@ -57,7 +57,7 @@ export interface Called {
   readonly failed: boolean;
 }
 
-/** Calls a tool as an agent does. */
+/** Calls a tool like an agent. */
 export async function called(
   tool: Tool,
   given: unknown,
