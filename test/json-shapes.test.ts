@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../src/apps/cli/commands.ts";
@@ -195,6 +196,14 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       code: 1,
     },
   ],
+  "postrider plugins list": [
+    { args: () => ["plugins", "list"] },
+    { args: () => ["plugins", "list"], options: withPlugins },
+  ],
+  "postrider plugins check": [
+    { args: () => ["plugins", "check"] },
+    { args: () => ["plugins", "check"], options: withPlugins, code: 1 },
+  ],
   "postrider backup": [{ args: ({ folder }) => ["backup", join(folder, "copy.db")] }],
   "postrider restore": [
     {
@@ -265,6 +274,14 @@ async function withGateway({ folder }: Furnished): Promise<RunOptions> {
   const { gateway } = await gatewayScene(folder);
   await gateway();
   return { now: Date.now() };
+}
+
+/** One plugin that adds something, and one that is not there. */
+async function withPlugins({ folder }: Furnished): Promise<RunOptions> {
+  const commands = '[{ name: "horse", summary: "a horse", run: () => "" }]';
+  writeFileSync(join(folder, "a.mjs"), `export const plugin = { commands: ${commands} };`, { mode: 0o600 });
+  writeFileSync(join(folder, "config.yaml"), "plugins: [./a.mjs, ./gone.mjs]\n");
+  return {};
 }
 
 function otherHome(folder: string): string {

@@ -121,7 +121,7 @@ describe("a plugin", () => {
     expect(await run(["-q", "hello", "--agent", "./my-agent.ts"])).toMatchObject({ out: "HELLO\n", code: 0 });
     expect(await run(["-q", "hello", "--agent", "./none.ts"])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/The agent \.\/none\.ts cannot be used: There is no .*none\.ts\./),
+      err: expect.stringMatching(/The agent \.\/none\.ts cannot be used: .*none\.ts does not exist\./),
     });
     expect(await run(["-q", "hello", "--agent", "whisper"])).toMatchObject({
       code: 2,
@@ -170,7 +170,7 @@ describe("a plugin", () => {
       expect.stringMatching(/^postrider: The plugin \.\/unknown\.ts is left out: .*tolls.*/),
       "postrider: The plugin ./new.ts is left out: There is already a command /new.",
       "postrider: The plugin ./twice.ts is left out: There is already a command /weather.",
-      expect.stringMatching(/^postrider: The plugin \.\/gone\.ts is left out: There is no .*gone\.ts\./),
+      expect.stringMatching(/^postrider: The plugin \.\/gone\.ts is left out: .*gone\.ts does not exist\.$/),
       expect.stringMatching(/^postrider: The plugin no-such-package is left out: .*no-such-package.*/),
     ]);
   });
@@ -194,7 +194,7 @@ describe("a plugin", () => {
     put("../postrider.yaml", "plugins: [./evil.ts]\n");
     const { out, err } = await run([], "hi\n");
     expect(out).toBe("You said: hi\n");
-    expect(err).toContain("plugins is never read from a project's file");
+    expect(err).toContain("plugins is not allowed in a project's file");
   });
 
   it("is listed with its contents, and checked", async () => {
@@ -242,9 +242,7 @@ describe("a plugin", () => {
     );
     write("config.yaml", "plugins: [./weather.ts, ./gone.ts, ./hook.mjs]\n");
     const program = await gateway();
-    await program.logged(({ msg }) =>
-      String(msg).startsWith("The plugin ./gone.ts is left out: There is no"),
-    );
+    await program.logged(({ msg }) => String(msg).startsWith("The plugin ./gone.ts is left out: "));
     await program.logged(({ msg }) => msg === "a platform of the plugin ./hook.mjs is left out");
     expect(await ask("hello")).toBe("You said: hello");
     expect(await ask("/weather Bergen")).toBe("Bergen: sun, for the member in telegram, 2 messages");

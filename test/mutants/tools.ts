@@ -32,8 +32,8 @@ export const TOOLS: readonly Mutation[] = [
   },
   {
     file: "src/tools/create-tools.ts",
-    find: "maskToolOutput(TOOL_CONSTRUCTORS[name](context), masked)",
-    replace: "TOOL_CONSTRUCTORS[name](context)",
+    find: "tools.map((tool) => maskToolOutput(tool, masked))",
+    replace: "tools.map((tool) => ({ ...tool, masked }))",
     breaks: "Secrets are masked in what every tool gives back.",
     noticedBy: ["src/tools/create-tools.test.ts"],
   },

@@ -13,7 +13,7 @@ Chat options:
   -r, --resume NAME    continue the session with this title, handle or id
   -q, --query TEXT     ask one question, print the answer, exit
       --json           with --query: print the answer as JSON
-      --agent NAME     the agent: model, echo or script:FILE (default: the model, if one is configured)
+      --agent NAME     the agent: model, echo, script:FILE, ./FILE.ts or a plugin's (default: the model, if one is configured)
 
 Commands:
 ${commands}

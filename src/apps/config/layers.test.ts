@@ -59,6 +59,7 @@ describe("the configuration", () => {
         platforms: { telegram: { enabled: false, requireMention: true, replyTo: "first" } },
         model: {},
         log: { level: "info" },
+        plugins: [],
       },
     });
   });

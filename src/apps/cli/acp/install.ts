@@ -24,7 +24,11 @@ With --write, Postrider adds the entry to the file and changes nothing else in i
     write: { type: "flag", help: "add the entry to the editor's file" },
     force: { type: "flag", help: "with --write: replace a different entry of that name" },
     all: { type: "flag", help: "the editor also lists sessions from messengers and terminals" },
-    agent: { type: "text", value: "NAME", help: "the agent: model, echo or script:FILE" },
+    agent: {
+      type: "text",
+      value: "NAME",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or a plugin's",
+    },
     name: { type: "text", value: "NAME", help: `the name in the editor (default: ${DEFAULT_NAME})` },
     json: JSON_OPTION,
   },

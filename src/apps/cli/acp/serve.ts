@@ -13,7 +13,7 @@ the home.`,
     agent: {
       type: "text",
       value: "NAME",
-      help: "the agent: model, echo or script:FILE (default: the connected model)",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or a plugin's (default: the connected model)",
     },
     verbose: { type: "flag", short: "v", help: "log everything; overrides log.level" },
   },

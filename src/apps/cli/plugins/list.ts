@@ -32,9 +32,13 @@ function describe(state: PluginState): string {
 }
 
 function toJson(state: PluginState): Readonly<Record<string, unknown>> {
-  const { name } = state;
-  if ("problem" in state) return { name, loaded: false, problem: state.problem };
-  return { name, loaded: true, ...summarize(state.plugin) };
+  const isLoaded = "plugin" in state;
+  return {
+    name: state.name,
+    loaded: isLoaded,
+    problem: isLoaded ? null : state.problem,
+    ...summarize(isLoaded ? state.plugin : {}),
+  };
 }
 
 function summarize({ platforms = [], agents = {}, tools = [], commands = [], hooks = [] }: Plugin) {
