@@ -221,7 +221,7 @@ describe("postrider gateway run", () => {
     const { start, run, home } = await gatewayScene();
     const wrong = "4242:a-token-that-nobody-knows";
     const program = start(["gateway", "run"], { TELEGRAM_BOT_TOKEN: wrong });
-    await program.logged(({ msg }) => msg === "refused");
+    await program.logged(({ msg }) => msg === "the platform refused the connection");
     const { code, out } = await run(["gateway", "status"]);
     expect(code).toBe(0);
     expect(out).toMatch(/telegram +refused: Telegram does not accept the token/);
