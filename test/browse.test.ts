@@ -239,6 +239,6 @@ describe("the terminal of these tests", () => {
     await expect(terminal.waitFor("there")).rejects.toThrow(/not on the screen.*\| here/s);
     terminal.press("enter");
     await terminal.ended;
-    await expect(terminal.waitFor("there")).rejects.toThrow(/it ended with code 0/);
+    await expect(terminal.waitFor("there")).rejects.toThrow(/the process ended with code 0/);
   });
 });

@@ -465,7 +465,7 @@ describe("postrider erase", () => {
     const { code, err, out } = await typed(`${anna}\n`, "erase", anna);
     expect(code).toBe(0);
     expect(err).toMatch(/permanently erases 2 sessions with 44 messages, 1 message in shared chats/);
-    expect(out).toMatch(/No word of it is left/);
+    expect(out).toMatch(/contains no remnants/);
     expect(wordsIn(database)).toEqual([]);
   });
 

@@ -49,7 +49,7 @@ describe("a question of a gateway that was killed", () => {
     const scene = sceneOf(telegram, onTestFinished);
     const { people, user, chat, question } = await askedAndKilled(scene);
     const second = scene.start({ agent: ASKING });
-    await second.logged(({ words, fields }) => words === "a turn begins" && fields.attempt === 2);
+    await second.logged(({ words, fields }) => words === "a turn started" && fields.attempt === 2);
     await people.press(chat, question.id, user, "Once");
     await people.untilShown(chat, "gone");
     expect(questionsIn(await textsIn(people, chat))).toBe(1);

@@ -104,7 +104,7 @@ describe.concurrent("what cannot be taken is answered with the reason, once", BI
       ["look", [big]],
     ] as const) {
       const { text } = await stage.ask(ann, "ann", words, files);
-      expect(text).toMatch(/larger than 26214400 bytes\. Divide it/);
+      expect(text).toMatch(/larger than 26214400 bytes\. Split it/);
       await stage.judge.bringAgain(ann.chat);
     }
     expect((await stage.ask(ann, "ann", "hello")).text).toBe("Noted.");

@@ -139,8 +139,8 @@ describe.each(PLAYED)("$name, played by an independent mock", (played) => {
     expect(textIn(events)).not.toBe("");
     const who = `${name} at ${host(mock)}`;
     expect([
-      `${who} ended the connection before the answer was complete. /retry asks again.`,
-      `The connection to ${who.replace(/^The /, "the ")} broke before the answer was complete (UND_ERR_SOCKET). /retry asks again.`,
+      `${who} ended the connection before the answer was complete. /retry tries again.`,
+      `The connection to ${who.replace(/^The /, "the ")} broke before the answer was complete (UND_ERR_SOCKET). /retry tries again.`,
     ]).toContain(reasonIn(events));
   });
 

@@ -127,7 +127,7 @@ describe("the chat with a model that the environment names", () => {
     const server = await modelServer({ status: 401 }, { say: ["Welcome back."] });
     const terminal = await open({ OPENAI_API_KEY: "sk-wrong", POSTRIDER_BASE_URL: server.url });
     terminal.type("hello\r");
-    await terminal.waitFor("start Postrider again. /retry asks again.");
+    await terminal.waitFor("start Postrider again. /retry tries again.");
     terminal.type("/retry\r");
     await terminal.waitFor("Welcome back.");
     expect(terminal.written()).not.toContain("sk-wrong");
@@ -141,8 +141,8 @@ describe("the chat with a model that the environment names", () => {
     const server = await modelServer({ say: [] });
     const terminal = await open({ POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" });
     terminal.type("hello\r");
-    await terminal.waitFor("tiny gave an empty answer. /retry asks again.");
-    expect(terminal.written().split("/retry asks again.")).toHaveLength(2);
+    await terminal.waitFor("tiny gave an empty answer. /retry tries again.");
+    expect(terminal.written().split("/retry tries again.")).toHaveLength(2);
   });
 
   it("says in one line how to connect one when there is none", async () => {

@@ -552,7 +552,7 @@ describe("a question asked once", () => {
       [["-c", "-r", "plan", "-q", "hello"], "--continue and --resume cannot be used together"],
       [["--json"], "--json needs --query"],
       [["-q", " "], "The question is empty"],
-      [["-q", "hello", "--agent", "banana"], 'no agent "banana"'],
+      [["-q", "hello", "--agent", "banana"], 'Unknown agent "banana"'],
     ];
     for (const [args, reason] of wrong) {
       const { code, out, err } = await postrider(...args);

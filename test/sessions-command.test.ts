@@ -138,7 +138,7 @@ describe("postrider sessions list", () => {
       err: "There are no sessions yet. Start one with: postrider\n",
     });
     expect((await home.run(["sessions", "list", "--kind", "job"])).err).toContain("Use fewer options");
-    expect((await home.run(["sessions", "list", "--archived"])).err).toContain("Nothing is archived");
+    expect((await home.run(["sessions", "list", "--archived"])).err).toContain("No session is archived");
     expect(await empty.json(["sessions", "list"])).toEqual({ sessions: [], cursor: null });
   });
 

@@ -179,12 +179,12 @@ describe("one person's agent at work", () => {
 
     // Commands are no prompts, and do not wait for a tool.
     expect((await ann.ask("/status", /answering/)).words).toMatch(/answering/);
-    await bob.ask("/approve", /Nothing waits to be approved/);
+    await bob.ask("/approve", /Nothing waits for approval/);
     await bobHere.ask("/processes", /Nothing runs in the background here/);
     const asked = await ann.errand("/background danger");
     const { approve: number } = await ann.sees(`rm -rf ${asked}`);
     await bob.ask(`/approve ${number}`, REFUSED);
-    await bob.ask("/approve", /Nothing waits to be approved/);
+    await bob.ask("/approve", /Nothing waits for approval/);
     await ann.ask("/approve", /Allowed this once/);
     await ann.sees(`done ${asked},`);
 

@@ -292,7 +292,7 @@ describe("programs of a gateway that runs", () => {
       out: "[secret] and [secret]",
     });
     const ending = await run(["processes", "kill", sleeping.id.slice(0, 9)]);
-    expect(ending).toMatchObject({ code: 0, out: expect.stringContaining(`${sleeping.id} is ended`) });
+    expect(ending).toMatchObject({ code: 0, out: expect.stringContaining(`${sleeping.id} ended`) });
     expect(isAlive(sleeping.status)).toBe(false);
     await fake.untilShown(chat, `(${sleeping.id}) was ended by SIGTERM`);
     await killed(gateway);

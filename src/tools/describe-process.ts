@@ -7,7 +7,8 @@ const MAX_COMMAND_LENGTH = 200;
 const DETACHED_NOTE =
   "It still runs, but the process keeper crashed: its new output and exit code cannot be read, and nothing can be written to it.";
 
-const UNKNOWN_EXIT_NOTE = "It has ended, but nobody saw how: the process that watched it was gone by then.";
+const UNKNOWN_EXIT_NOTE =
+  "It has ended, but its exit code is unknown, because the process keeper had crashed.";
 
 export type ProcessFields = Readonly<Record<string, unknown>>;
 

@@ -48,21 +48,21 @@ describe("the contract of platforms", () => {
   it.each<[mistake: string, rule: string, Mistake]>([
     [
       "acknowledges what was not stored",
-      "brings again what was being stored when the process fell",
+      "redelivers a message that was being stored during a crash",
       receiving((receiver) => ({
         receiveMessage: async (inbound) => void receiver.receiveMessage(inbound).catch(() => {}),
       })),
     ],
     [
       "swallows a failure to store",
-      "brings again what could not be stored, and says that it could not",
+      "redelivers a message that was not stored, and reports the failure",
       receiving((receiver) => ({
         receiveMessage: (inbound) => receiver.receiveMessage(inbound).catch(() => {}),
       })),
     ],
     [
       "stores the cursor of the newest message first",
-      "never moves its cursor past something that is not stored",
+      "never moves its cursor past an update that is not stored",
       receiving(({ receiveMessage }) => {
         let highest = 0;
         return {
@@ -75,7 +75,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "takes one chat after the other",
-      "does not let one chat wait for what is stored of another",
+      "does not delay a chat while a message of another one is stored",
       receiving(({ receiveMessage }) => {
         let before: Promise<unknown> = Promise.resolve();
         return {
@@ -89,14 +89,14 @@ describe("the contract of platforms", () => {
     ],
     [
       "invents ids",
-      "calls a message that comes twice by the same id",
+      "passes a redelivered message with the same id",
       receiving(({ receiveMessage }) => ({
         receiveMessage: (inbound) => receiveMessage({ ...inbound, messageId: randomUUID() }),
       })),
     ],
     [
       "forgets the thread",
-      "tells what was said, where, by whom and under which id, in every kind of chat",
+      "passes text, chat, sender and id of a message, in every kind of chat",
       receiving(({ receiveMessage }) => ({
         receiveMessage({ source: { threadId: _, ...rest }, ...inbound }) {
           return receiveMessage({ ...inbound, source: rest });
@@ -105,7 +105,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "sends into the chat instead of the thread",
-      "puts the message where it belongs, once, under the id that it tells",
+      "sends the message to its chat, once, and returns its id",
       ({ send }) => ({
         send({ target: { threadId: _, ...target }, ...out }, signal) {
           return send({ ...out, target }, signal);
@@ -114,7 +114,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "tries again by itself",
-      "does not know after a broken connection, and repeats only what its traits allow",
+      "reports an unknown outcome after a broken connection, and is repeated only as its traits allow",
       ({ send }) => ({
         async send(out, signal) {
           const first = await send(out, signal);
@@ -124,7 +124,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "calls a broken connection not sent",
-      "does not know after a broken connection, and repeats only what its traits allow",
+      "reports an unknown outcome after a broken connection, and is repeated only as its traits allow",
       ({ send }) => ({
         async send(out, signal) {
           const sent = await send(out, signal);
@@ -134,7 +134,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "calls it unknown when nobody could be asked",
-      "says that it has not arrived when nobody could be asked, and does not blame the message",
+      "reports an unreachable server as not sent, without the message as the cause",
       ({ send }) => ({
         async send(out, signal) {
           const sent = await send(out, signal);
@@ -144,7 +144,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "takes any difficulty for a refusal",
-      "says that it has to wait, and for how long",
+      "reports that it must wait, and how long",
       ({ send }) => ({
         async send(out, signal) {
           const sent = await send(out, signal);
@@ -154,7 +154,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "tells the token in its errors",
-      "is given up when the credentials are wrong, without telling them",
+      "fails with wrong credentials, without revealing them",
       ({ run }) => ({
         run: (receiver, signal) =>
           run(receiver, signal).catch((error: PostriderError) => {
@@ -164,7 +164,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "cuts long texts",
-      "carries a text of the greatest length whole",
+      "sends a text of the maximum length completely",
       ({ send }) => ({
         send: (out, signal) =>
           send({ ...out, parts: [{ type: "text", text: getText(out).slice(0, 1999) }] }, signal),
@@ -172,7 +172,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "makes a new message of an edit",
-      "replaces what stands there, however often it is repeated",
+      "replaces the message, and a repetition has no further effect",
       ({ send }) => ({ edit: (out, _, signal) => send(out, signal) }),
     ],
   ])("notices a platform that %s", async (_, rule, mistake) => {

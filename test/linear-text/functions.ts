@@ -272,9 +272,9 @@ function telegram(text: string): TelegramMessage {
 function process(text: string): Process {
   const status = { state: "ended", at: 2, exit: { code: 0 } } as const;
   const matches = { count: 1, lines: [text] };
-  const told = { at: 0, upTo: 0, matches: 0, end: false };
+  const reported = { at: 0, upTo: 0, matches: 0, end: false };
   const watch = { mode: "all", patterns: [], wakes: true } as const;
-  return { id: "proc_1", command: text, begunAt: 0, status, matches, told, watch } as unknown as Process;
+  return { id: "proc_1", command: text, begunAt: 0, status, matches, reported, watch } as unknown as Process;
 }
 
 function refusal(text: string): unknown {

@@ -31,7 +31,7 @@ export function formatModelFailure(error: unknown, choice: ModelChoice): string 
     return `The conversation is too long for ${choice.model}. /compress shortens it, /new starts a new one.`;
   if (name === "AI_LoadAPIKeyError") return formatMissingKey(choice.provider);
   if (status === undefined && read.isReported)
-    return `${formatProviderName(choice)} stopped the answer with an error${quoteMessage(read, choice)}. /retry asks again.`;
+    return `${formatProviderName(choice)} stopped the answer with an error${quoteMessage(read, choice)}. /retry tries again.`;
   if (status !== undefined) return formatStatus(read, status, choice);
   return read.isPage
     ? formatWrongAddress(choice, "200, a web page")

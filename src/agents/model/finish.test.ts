@@ -111,7 +111,7 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
   it.each(["", " \n"])("fails when it is empty: %j", async (text) => {
     expect(await answerOf(provider, [...say(text), ...WHOLE[provider]])).toEqual({
       text,
-      failed: ["tiny gave an empty answer. /retry asks again."],
+      failed: ["tiny gave an empty answer. /retry tries again."],
       empty: true,
     });
   });
@@ -141,11 +141,11 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
   it("is stored and marked when the stream ends too early", async () => {
     expect(await answerOf(provider, say("Half of"))).toEqual({
       text: "Half of",
-      failed: [`${who} ended the connection before the answer was complete. /retry asks again.`],
+      failed: [`${who} ended the connection before the answer was complete. /retry tries again.`],
       empty: false,
     });
     expect((await answerOf(provider, say(""))).failed).toEqual([
-      `${who} ended the connection before the answer was complete. /retry asks again.`,
+      `${who} ended the connection before the answer was complete. /retry tries again.`,
     ]);
   });
 
@@ -154,7 +154,7 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
     expect(await answerOf(provider, say("Half of"), (response) => response.destroy())).toEqual({
       text: "Half of",
       failed: [
-        `The connection to ${name} broke before the answer was complete (UND_ERR_SOCKET). /retry asks again.`,
+        `The connection to ${name} broke before the answer was complete (UND_ERR_SOCKET). /retry tries again.`,
       ],
       empty: false,
     });
@@ -215,7 +215,7 @@ describe("an error in the middle of an answer", () => {
     expect(await answerOf("compatible", [...chatText("Half of"), { error }])).toMatchObject({
       text: "Half of",
       failed: [
-        'The model server at HOST stopped the answer with an error: "something odd". /retry asks again.',
+        'The model server at HOST stopped the answer with an error: "something odd". /retry tries again.',
       ],
     });
   });

@@ -28,7 +28,7 @@ export function formatIncomplete(
   }
   if (finishReason === "content-filter" || isBlockedPrompt(providerMetadata)) return formatFiltered(choice);
   if (finishReason === "error" || raw === "error")
-    return `${formatProviderName(choice)} stopped the answer with an error. /retry asks again.`;
+    return `${formatProviderName(choice)} stopped the answer with an error. /retry tries again.`;
   // The stream ended without a finish reason.
   if (finishReason === "interrupted" || (finishReason === "other" && raw === undefined))
     return formatCutConnection(choice);
@@ -37,7 +37,7 @@ export function formatIncomplete(
 
 /** The model ended its answer without text or calls. */
 export function formatEmptyAnswer({ model }: ModelChoice): string {
-  return `${model} gave an empty answer. /retry asks again.`;
+  return `${model} gave an empty answer. /retry tries again.`;
 }
 
 /** Google blocks a prompt without a finish reason. */

@@ -46,7 +46,7 @@ export function formatNetworkFailure(read: ProviderError, choice: ModelChoice, q
     return formatCutConnection(choice);
   if (code === undefined && name !== "AI_APICallError")
     return `The request to ${inSentence} failed${quoted}.`;
-  return `The connection to ${inSentence} broke before the answer was complete${code === undefined ? "" : ` (${code})`}. /retry asks again.`;
+  return `The connection to ${inSentence} broke before the answer was complete${code === undefined ? "" : ` (${code})`}. /retry tries again.`;
 }
 
 /** Whether a retry cannot help, or would take minutes. */
@@ -57,5 +57,5 @@ export function isLastingNetworkFailure(code: string | undefined): boolean {
 
 /** The stream ended without an error, but before the end of the answer. */
 export function formatCutConnection(choice: ModelChoice): string {
-  return `${formatProviderName(choice)} ended the connection before the answer was complete. /retry asks again.`;
+  return `${formatProviderName(choice)} ended the connection before the answer was complete. /retry tries again.`;
 }

@@ -351,7 +351,7 @@ describe("the bot", () => {
       createPlatformSignal(),
     );
     expect((await fake.commands()).map(({ command, description }) => [command, description.length])).toEqual([
-      ["new", 12],
+      ["new", 19],
       ["long", 256],
     ]);
   });
