@@ -7,7 +7,7 @@ import type { Findings } from "./findings.ts";
 import { counted } from "./traces.ts";
 
 const BECAME =
-  /`([^`]+)` (?:ended with code (\d+)|was ended by (\w+)|ended with (an unknown code)|still runs \((proc_[0-9a-f]{12})\)|was (never begun))\./g;
+  /`([^`]+)` (?:ended with code (\d+)|was ended by (\w+)|ended with (an unknown code)|still runs \((proc_[0-9a-f]{12})\)|(never started))\./g;
 
 /** Whoever is told that something may have happened is told what has become of the commands; and that is so. */
 export function checkNotices(

@@ -30,7 +30,7 @@ export interface PersonOptions {
 /** Whoever is not answered in this time never will be. */
 const PATIENCE_MS = 60_000;
 /** What is told of a command of the chat that may have been done or not. */
-const INTERRUPTED_LINE = /interrupted while `(\/[^`]+)` was being done/;
+const INTERRUPTED_LINE = /interrupted while it ran `(\/[^`]+)`/;
 
 type Response = "answered" | "told" | "line" | "late";
 
