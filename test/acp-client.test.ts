@@ -7,6 +7,7 @@ import { linesOf, saidIn, type Tapped, type WireMessage } from "./acp/wire.ts";
 import { look } from "./support/database.ts";
 import { type Asked, type ModelServer, type Reply, startModelServer } from "./support/model-endpoint.ts";
 import { runProgram, startProgram } from "./support/program.ts";
+import { isProof } from "./support/schedule.ts";
 
 /** With a model that gives these answers and records its requests. */
 async function withModel(
@@ -146,25 +147,28 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     ]);
   });
 
-  it("lists editor sessions page by page, newest first, and those of one folder", async (context) => {
-    const acpx = openAcpx(context);
-    const elsewhere = join(acpx.folder, "elsewhere");
-    const ids = await filled(acpx, 60, (at) => (at % 20 === 7 ? elsewhere : acpx.folder));
+  it.runIf(isProof)(
+    "lists editor sessions page by page, newest first, and those of one folder",
+    async (context) => {
+      const acpx = openAcpx(context);
+      const elsewhere = join(acpx.folder, "elsewhere");
+      const ids = await filled(acpx, 60, (at) => (at % 20 === 7 ? elsewhere : acpx.folder));
 
-    const first = listed(await acpx.wire("sessions", "list"));
-    const second = listed(await acpx.wire("sessions", "list", "--cursor", first.nextCursor ?? ""));
-    expect([first.sessions.length, second.sessions.length]).toEqual([50, 10]);
-    expect([...first.sessions, ...second.sessions].map(({ sessionId }) => sessionId)).toEqual(ids);
-    expect(second.nextCursor).toBeUndefined();
+      const first = listed(await acpx.wire("sessions", "list"));
+      const second = listed(await acpx.wire("sessions", "list", "--cursor", first.nextCursor ?? ""));
+      expect([first.sessions.length, second.sessions.length]).toEqual([50, 10]);
+      expect([...first.sessions, ...second.sessions].map(({ sessionId }) => sessionId)).toEqual(ids);
+      expect(second.nextCursor).toBeUndefined();
 
-    const there = listed(await acpx.wire("sessions", "list", "--filter-cwd", elsewhere));
-    expect(there.nextCursor).toBeUndefined();
-    expect(there.sessions).toEqual(
-      ids
-        .filter((_, at) => (59 - at) % 20 === 7)
-        .map((sessionId) => expect.objectContaining({ sessionId, cwd: elsewhere })),
-    );
-  });
+      const there = listed(await acpx.wire("sessions", "list", "--filter-cwd", elsewhere));
+      expect(there.nextCursor).toBeUndefined();
+      expect(there.sessions).toEqual(
+        ids
+          .filter((_, at) => (59 - at) % 20 === 7)
+          .map((sessionId) => expect.objectContaining({ sessionId, cwd: elsewhere })),
+      );
+    },
+  );
 
   it("cancels an answer, keeps its partial text, and answers the next prompt", async (context) => {
     const acpx = openAcpx(context);
@@ -182,7 +186,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["story", "Once  (interrupted)", "hello", "You said: hello"]);
   });
 
-  it("closes a session and resumes it by its id", async (context) => {
+  it.runIf(isProof)("closes a session and resumes it by its id", async (context) => {
     const acpx = openAcpx(context, { tap: "as-it-is" });
     const id = await acpx.begin("a");
     await acpx.wire("prompt", "-s", "a", "hello");
@@ -197,7 +201,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["hello", "You said: hello", "again", "You said: again"]);
   });
 
-  it("sets the model of all later answers", async (context) => {
+  it.runIf(isProof)("sets the model of all later answers", async (context) => {
     const acpx = openAcpx(context);
     await acpx.begin("a");
     expect(saidIn(await acpx.wire("prompt", "-s", "a", "model?"))).toBe("I am script");
@@ -205,25 +209,28 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(saidIn(await acpx.wire("prompt", "-s", "a", "model?"))).toBe("I am m2");
   });
 
-  it("starts with the model of its configuration", async (context) => {
+  it.runIf(isProof)("starts with the model of its configuration", async (context) => {
     const wire = await openAcpx(context).wire("--model", "m2", "exec", "model?");
     expect(saidIn(wire)).toBe("I am m2");
   });
 
-  it("has a mode that denies everything and one that allows everything, both without a question", async (context) => {
-    const acpx = openAcpx(context);
-    await acpx.begin("a");
-    const asked = (mode: string, answer: string): Promise<readonly WireMessage[]> =>
-      acpx
-        .done("--no-terminal", "set-mode", "-s", "a", mode)
-        .then(() => acpx.wire("--no-terminal", answer, "prompt", "-s", "a", "write"));
+  it.runIf(isProof)(
+    "has a mode that denies everything and one that allows everything, both without a question",
+    async (context) => {
+      const acpx = openAcpx(context);
+      await acpx.begin("a");
+      const asked = (mode: string, answer: string): Promise<readonly WireMessage[]> =>
+        acpx
+          .done("--no-terminal", "set-mode", "-s", "a", mode)
+          .then(() => acpx.wire("--no-terminal", answer, "prompt", "-s", "a", "write"));
 
-    const denied = await asked("deny", "--approve-all");
-    expect([saidIn(denied), timesDone(acpx)]).toEqual(["Then not.", 0]);
-    const allowed = await asked("allow", "--deny-all");
-    expect([saidIn(allowed), timesDone(acpx)]).toEqual(["Written.", 1]);
-    expect(methodsIn([...denied, ...allowed])).not.toContain("session/request_permission");
-  });
+      const denied = await asked("deny", "--approve-all");
+      expect([saidIn(denied), timesDone(acpx)]).toEqual(["Then not.", 0]);
+      const allowed = await asked("allow", "--deny-all");
+      expect([saidIn(allowed), timesDone(acpx)]).toEqual(["Written.", 1]);
+      expect(methodsIn([...denied, ...allowed])).not.toContain("session/request_permission");
+    },
+  );
 
   it("is asked before an action, which runs once if allowed", async (context) => {
     const acpx = openAcpx(context);
@@ -250,7 +257,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["where", "(calls where)", printed, "Seen."]);
   });
 
-  it("gets an error for an unknown session", async (context) => {
+  it.runIf(isProof)("gets an error for an unknown session", async (context) => {
     const acpx = openAcpx(context);
     const unknown = "11111111-1111-4111-8111-111111111111";
     const end = await acpx.run("--format", "json", "sessions", "new", "--resume-session", unknown);

@@ -20,7 +20,10 @@ const some = <Moment>(moments: readonly Moment[]): readonly Moment[] =>
     moments.filter((_, at) => at % 3 === 0),
     moments,
   );
-const EVERY: readonly Outbound[] = ["idempotent", "can_be_looked_up", "unknowable"];
+const EVERY: readonly Outbound[] = schedule(
+  ["can_be_looked_up", "unknowable"],
+  ["idempotent", "can_be_looked_up", "unknowable"],
+);
 
 let judges: Judge;
 

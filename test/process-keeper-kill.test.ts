@@ -8,6 +8,7 @@ import type { StartProcessInput } from "../src/processes/processes.ts";
 import { isAlive, readStartTime } from "../src/system/process-identity.ts";
 import { type Child, startChild } from "./support/child.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
+import { schedule } from "./support/schedule.ts";
 
 describe("whoever started a program is killed", () => {
   it("and its further output and its real exit are seen, also a second time in a row", async () => {
@@ -33,80 +34,82 @@ describe("whoever started a program is killed", () => {
   });
 });
 
-describe.each([
-  { pty: false, name: "pipes" },
-  { pty: true, name: "a terminal" },
-])("the keeper is killed under a program with $name", ({ pty }) => {
-  const plain = (text: string): string => text.replaceAll("\r\n", "\n");
-  const numbered = (count: number): string =>
-    Array.from({ length: count }, (_, n) => `line ${n + 1}\n`).join("");
-  /** Prints so many lines, one each hundredth of a second. */
-  const print = (count: number): string =>
-    `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo line $i; sleep 0.01; done`;
+const PIPES = { pty: false, name: "pipes" };
 
-  it("that prints: it runs on, no line is lost or doubled, and its exit code is known", async () => {
-    const room = await keeperRoom();
-    const { id } = await room.start(`${print(200)}; exit 5`, { pty });
-    for (const last of [20, 90]) {
-      await room.until(id, (_, printed) => printed.includes(`line ${last}`));
-      await room.killKeeper();
-    }
-    expect((await room.ended(id)).status).toMatchObject({ exit: { code: 5 } });
-    expect(plain(await room.printed(id))).toBe(numbered(200));
-    while (readdirSync(join(room.home.folder, "processes")).length > 0) await pause();
-  });
+describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
+  "the keeper is killed under a program with $name",
+  ({ pty }) => {
+    const plain = (text: string): string => text.replaceAll("\r\n", "\n");
+    const numbered = (count: number): string =>
+      Array.from({ length: count }, (_, n) => `line ${n + 1}\n`).join("");
+    /** Prints so many lines, one each hundredth of a second. */
+    const print = (count: number): string =>
+      `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo line $i; sleep 0.01; done`;
 
-  it("that reads: what is written afterwards arrives, and so does the end of its input", async () => {
-    const room = await keeperRoom();
-    const { id } = await room.start('read -r a; echo "got $a"; cat; exit 6', { pty });
-    await room.killKeeper();
-    await room.processes.write(id, "one\n");
-    await room.until(id, (row, printed) => !isDetached(row) && printed.includes("got one"));
-    await room.killKeeper();
-    await room.processes.write(id, "two\n");
-    await room.processes.endInput(id);
-    expect((await room.ended(id)).status).toMatchObject({ exit: { code: 6 } });
-    expect(plain(await room.printed(id))).toBe(pty ? "one\ngot one\ntwo\ntwo\n" : "got one\ntwo\n");
-  });
-
-  it("that ends while there is no keeper: the next knows what it printed, how it ended, and when", async () => {
-    const room = await keeperRoom();
-    const { id, status } = await room.start(`read -r; ${print(50)}; kill -TERM $$`, { pty });
-    await room.processes.write(id, "\n");
-    await room.processes.close();
-    await room.killKeeper();
-    const ended = join(room.home.folder, "processes", id, "exit");
-    while (!existsSync(ended)) await pause();
-    const at = Math.round(statSync(ended).mtimeMs);
-    while (isAlive(placeOf({ status }))) await pause();
-    await pause(1000);
-    room.client();
-    const row = await room.ended(id);
-    expect(row.status).toMatchObject({ exit: { signal: "SIGTERM" }, at });
-    expect(plain(await room.printed(id))).toBe(`${pty ? "\n" : ""}${numbered(50)}`);
-  });
-
-  it("that has a time-out, a secret to hide and a pattern to look for: the next keeper sees to all three", async () => {
-    const room = await keeperRoom();
-    const secret = "hunter2-hunter2-hunter2";
-    const input =
-      'stty -echo 2>&-; echo before; printf "an ERR"; printf hunter2-hun; read -r; echo ter2-hunter2; echo OR; sleep 1000';
-    const { id } = await room.start(input, {
-      pty,
-      secrets: [secret],
-      timeoutMs: 8000,
-      watch: { mode: "off", patterns: ["an ERRhun[secret]"], wakes: false },
+    it("that prints: it runs on, no line is lost or doubled, and its exit code is known", async () => {
+      const room = await keeperRoom();
+      const { id } = await room.start(`${print(200)}; exit 5`, { pty });
+      for (const last of [20, 90]) {
+        await room.until(id, (_, printed) => printed.includes(`line ${last}`));
+        await room.killKeeper();
+      }
+      expect((await room.ended(id)).status).toMatchObject({ exit: { code: 5 } });
+      expect(plain(await room.printed(id))).toBe(numbered(200));
+      while (readdirSync(join(room.home.folder, "processes")).length > 0) await pause();
     });
-    // The beginning of a secret is shown when nothing more comes.
-    await room.until(id, (_, printed) => printed.endsWith("ERRhun"));
-    await room.killKeeper();
-    await room.processes.write(id, "\n");
-    const { status, matches } = await room.ended(id);
-    expect(status).toMatchObject({ exit: { signal: "SIGTERM" } });
-    expect(plain(await room.printed(id))).toBe("before\nan ERRhun[secret]\nOR\n");
-    expect(matches.count).toBe(1);
-  }, 30_000);
-});
+
+    it("that reads: what is written afterwards arrives, and so does the end of its input", async () => {
+      const room = await keeperRoom();
+      const { id } = await room.start('read -r a; echo "got $a"; cat; exit 6', { pty });
+      await room.killKeeper();
+      await room.processes.write(id, "one\n");
+      await room.until(id, (row, printed) => !isDetached(row) && printed.includes("got one"));
+      await room.killKeeper();
+      await room.processes.write(id, "two\n");
+      await room.processes.endInput(id);
+      expect((await room.ended(id)).status).toMatchObject({ exit: { code: 6 } });
+      expect(plain(await room.printed(id))).toBe(pty ? "one\ngot one\ntwo\ntwo\n" : "got one\ntwo\n");
+    });
+
+    it("that ends while there is no keeper: the next knows what it printed, how it ended, and when", async () => {
+      const room = await keeperRoom();
+      const { id, status } = await room.start(`read -r; ${print(50)}; kill -TERM $$`, { pty });
+      await room.processes.write(id, "\n");
+      await room.processes.close();
+      await room.killKeeper();
+      const ended = join(room.home.folder, "processes", id, "exit");
+      while (!existsSync(ended)) await pause();
+      const at = Math.round(statSync(ended).mtimeMs);
+      while (isAlive(placeOf({ status }))) await pause();
+      await pause(1000);
+      room.client();
+      const row = await room.ended(id);
+      expect(row.status).toMatchObject({ exit: { signal: "SIGTERM" }, at });
+      expect(plain(await room.printed(id))).toBe(`${pty ? "\n" : ""}${numbered(50)}`);
+    });
+
+    it("that has a time-out, a secret to hide and a pattern to look for: the next keeper sees to all three", async () => {
+      const room = await keeperRoom();
+      const secret = "hunter2-hunter2-hunter2";
+      const input =
+        'stty -echo 2>&-; echo before; printf "an ERR"; printf hunter2-hun; read -r; echo ter2-hunter2; echo OR; sleep 1000';
+      const { id } = await room.start(input, {
+        pty,
+        secrets: [secret],
+        timeoutMs: 8000,
+        watch: { mode: "off", patterns: ["an ERRhun[secret]"], wakes: false },
+      });
+      // The beginning of a secret is shown when nothing more comes.
+      await room.until(id, (_, printed) => printed.endsWith("ERRhun"));
+      await room.killKeeper();
+      await room.processes.write(id, "\n");
+      const { status, matches } = await room.ended(id);
+      expect(status).toMatchObject({ exit: { signal: "SIGTERM" } });
+      expect(plain(await room.printed(id))).toBe("before\nan ERRhun[secret]\nOR\n");
+      expect(matches.count).toBe(1);
+    }, 30_000);
+  },
+);
 
 describe("the keeper is killed", () => {
   it("and a terminal gets another size from the next", async () => {
