@@ -27,7 +27,8 @@ export interface Verdict {
 }
 
 /** How the gateway says that it has not tried again, or does not dare to. */
-export const TOLD: RegExp = /so it was not tried again|So nothing was done again|could not be delivered here/;
+export const TOLD: RegExp =
+  /so it was not tried again|So nothing was done again|could not be delivered here|^⚠ The answer took longer than/;
 
 /** The messenger may bring a text later than one that was said after it, but no later than this. */
 const LATEST_MS = 200;
