@@ -91,6 +91,15 @@ describe("a plugin", () => {
     expect(out).toContain("/weather");
   });
 
+  it("is a module even below a package.json of CommonJS", async () => {
+    const { home, put, configure, run } = pluginHome();
+    writeFileSync(join(dirname(home), "package.json"), '{ "type": "commonjs" }');
+    put("weather.ts", COMMAND);
+    configure("plugins: [./weather.ts]\n");
+    const { out, err } = await run([], "/weather\n");
+    expect([out, err]).toEqual([expect.stringContaining("Oslo: sun"), ""]);
+  });
+
   it("offers its tool to the model, and the tool's output reaches the model", async () => {
     const { put, configure, run } = pluginHome();
     const call = { id: "c1", name: "roll_dice", input: { sides: 6 } };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { assertTrusted } from "../hooks/find-trust-problem.ts";
 
@@ -28,6 +28,7 @@ export async function importTrusted(
   registerResolver();
   const file = isPath(name) ? resolvePath(name, folder) : resolvePackage(name, folder);
   assertTrusted(file);
+  if (isPath(name)) moduleFolders.add(pathToFileURL(`${dirname(file)}/`).href);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new Error(`It did not load within ${LOAD_TIMEOUT_MS / 1000} s.`);
@@ -57,6 +58,14 @@ function resolvePackage(name: string, folder: string): string {
   }
 }
 
+/** The folders of named files. Their TypeScript files are ES modules, whatever a package.json above them says. */
+const moduleFolders = new Set<string>();
+
+function isModuleFile(url: string): boolean {
+  if (!url.endsWith(".ts") || url.includes("/node_modules/")) return false;
+  return [...moduleFolders].some((folder) => url.startsWith(folder));
+}
+
 let isRegistered = false;
 
 function registerResolver(): void {
@@ -74,7 +83,10 @@ function registerResolver(): void {
       const [, entry] = /^postrider(?:\/(.+))?$/s.exec(specifier) ?? [];
       const isOurs = specifier === "postrider" || entry !== undefined;
       const target = isOurs ? exports[entry === undefined ? "." : `./${entry}`] : undefined;
-      if (typeof target !== "object") return next(specifier, context);
+      if (typeof target !== "object") {
+        const resolved = next(specifier, context);
+        return isModuleFile(resolved.url) ? { ...resolved, format: "module-typescript" } : resolved;
+      }
       return { url: new URL(toOwnFile(target.default), ROOT).href, shortCircuit: true };
     },
   });
