@@ -6,7 +6,7 @@ import { type Random, seeded } from "../support/random.ts";
 import { type Judge, startGatewayChild, startJudge } from "./drive.ts";
 import type { ChildLine, ChildOptions } from "./gateway-process.ts";
 import type { Chances, ChatPlace, MessengerOptions, Witnessed } from "./protocol.ts";
-import { marksIn, TOLD, type Verdict, verdictOn } from "./verdict.ts";
+import { marksIn, NOTICED, type Verdict, verdictOn } from "./verdict.ts";
 
 export interface LoadPlan {
   /** An empty folder. */
@@ -247,7 +247,7 @@ function hearing(signal: AbortSignal): Hearing {
     take(event) {
       if (event.kind !== "sent") return;
       hear(...marksIn(event.text));
-      if (!TOLD.test(event.text)) return;
+      if (!NOTICED.test(event.text)) return;
       // Alone with the bot, whatever waits there; in a group it says which text it is about.
       if (event.replyTo !== undefined) hear(`${event.chat}/${event.replyTo}`);
       else hear(...[...waiting.keys()].filter((name) => name.startsWith(`${event.chat}/`)));

@@ -27,8 +27,10 @@ export interface Verdict {
 }
 
 /** How the gateway says that it has not tried again, or does not dare to. */
-export const TOLD: RegExp =
-  /so it was not tried again|So nothing was done again|could not be delivered here|^⚠ The answer took longer than/;
+export const TOLD: RegExp = /so it was not tried again|So nothing was done again|could not be delivered here/;
+
+/** Also how the gateway says that an answer took too long, where nothing of the answer was shown. */
+export const NOTICED: RegExp = new RegExp(`${TOLD.source}|^⚠ The answer took longer than`);
 
 /** The messenger may bring a text later than one that was said after it, but no later than this. */
 const LATEST_MS = 200;
@@ -71,7 +73,7 @@ export function verdictOn(witnessed: readonly Witnessed[]): Verdict {
 
   const told: string[] = [];
   const notices = Map.groupBy(
-    shown.filter(({ text }) => TOLD.test(text)),
+    shown.filter(({ text }) => NOTICED.test(text)),
     (notice) => personOf(notice, said),
   );
   for (const [mark, text] of byMark) {
