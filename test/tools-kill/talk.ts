@@ -16,7 +16,7 @@ export function checkTalk(
   const shown = sentIn(witnessed, chat);
   const asks = asksIn(chat, witnessed);
   for (const message of shown) {
-    const interrupted = message.text.includes("interrupted while `/retry`");
+    const interrupted = message.text.includes("interrupted while it ran `/retry`");
     if (interrupted) {
       const ask = asks.findLast(({ seq, isUnclear, mark }) => seq < message.seq && !isUnclear && mark !== "");
       if (ask !== undefined) ask.isUnclear = true;
