@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type CliEnded, startCli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
@@ -115,6 +116,54 @@ describe("a plugin", () => {
     const [first, second] = await endpoint.untilAsked("answer", 2);
     expect(JSON.stringify(first?.body.tools)).toContain('"roll_dice"');
     expect(JSON.stringify(second?.body)).toContain("rolled 4 of 6");
+  });
+
+  it("cannot pass a secret of the home to the model by the output of its tool", async () => {
+    const { put, configure, run } = pluginHome();
+    const secret = "sk-a-secret-of-this-home";
+    const endpoint = await recordingEndpoint({
+      answers: [{ calls: [{ id: "c1", name: "roll_dice", input: { sides: 6 } }] }, { say: "Done." }],
+    });
+    put("dice.ts", TOOL.replace("rolled 4 of", `${secret} rolled 4 of`));
+    configure(
+      `plugins: [./dice.ts]\nmodel: { provider: compatible, name: m, base_url: "${endpoint.url}", api_key: ${secret} }\n`,
+    );
+    await run(["-q", "roll", "--agent", "model"]);
+    const [, second] = await endpoint.untilAsked("answer", 2);
+    expect(JSON.stringify(second?.body)).toContain("rolled 4 of 6");
+    expect(JSON.stringify(second?.body)).not.toContain(secret);
+  });
+
+  it("works in an editor: its command is listed and answers, and its tool is offered to the model", async () => {
+    const { home, put, configure } = pluginHome();
+    const endpoint = await recordingEndpoint({ answers: [{ say: "Hello." }] });
+    put("weather.ts", COMMAND);
+    put("dice.ts", TOOL);
+    configure(
+      `plugins: [./weather.ts, ./dice.ts]\nmodel: { provider: compatible, name: m, base_url: "${endpoint.url}" }\n`,
+    );
+    const { process: child } = startCli(home, ["acp", "--agent", "model"]);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const received: string[] = [];
+    const request = async (id: number, method: string, params: object): Promise<{ sessionId: string }> => {
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`the editor's server ended before it answered ${method}`);
+        received.push(value);
+        const message = JSON.parse(value);
+        if (message.id === id && "result" in message) return message.result;
+      }
+    };
+    await request(1, "initialize", { protocolVersion: 1, clientCapabilities: {} });
+    const { sessionId } = await request(2, "session/new", { cwd: dirname(home), mcpServers: [] });
+    await request(3, "session/prompt", { sessionId, prompt: [{ type: "text", text: "/weather Rome" }] });
+    await request(4, "session/prompt", { sessionId, prompt: [{ type: "text", text: "hello" }] });
+    const commands = received.find((line) => line.includes("available_commands_update"));
+    expect(commands).toContain('"name":"weather"');
+    expect(received.join("\n")).toContain("Rome: sun");
+    const [asked] = await endpoint.untilAsked("answer", 1);
+    expect(JSON.stringify(asked?.body.tools)).toContain('"roll_dice"');
   });
 
   it("brings agents, which --agent names", async () => {

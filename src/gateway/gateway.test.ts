@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { type HeldAnswer, heldAgent, rowsIn } from "../../test/support/talking.ts";
-import { DAY } from "../../test/support/test-home.ts";
+import { DAY, openHome } from "../../test/support/test-home.ts";
+import { wrapStore } from "../../test/support/wrap-store.ts";
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import type { Buttons } from "../core/delivery.ts";
@@ -654,4 +655,22 @@ describe("a command in a group", () => {
     expect((await at(group).sent(1))[0]?.replyTo).toBe("1");
     expect((await at(ada).sent(1))[0]?.replyTo).toBeUndefined();
   });
+});
+
+it("stores the message that a command submits before the reply that completes the command", async () => {
+  const home = await openHome();
+  const steps: string[] = [];
+  const store = wrapStore(home.store, ({ name, run }) => {
+    steps.push(name);
+    return run();
+  });
+  const { chat } = await gatewayRoom({ agent: echo, home: { ...home, store } });
+  await chat(ada).say("hello");
+  await chat(ada).texts(1);
+  steps.length = 0;
+  await chat(ada).say("/retry");
+  await chat(ada).texts(3);
+  // A crash between the two would complete the command without its message.
+  const order = steps.filter((name) => ["acceptCommand", "accept", "acceptMany", "enqueue"].includes(name));
+  expect(order).toEqual(["acceptCommand", expect.stringMatching(/^accept(Many)?$/), "enqueue"]);
 });
