@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { fillDatabase } from "../bench/fill-database.ts";
 import { OWNER, sqliteStore } from "../src/index.ts";
-import { MAX_UNINDEXED_READ } from "../src/stores/sqlite/search.ts";
+import { MAX_UNINDEXED_READ } from "../src/stores/sql/search.ts";
 import { cli } from "./support/cli.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";

@@ -9,7 +9,7 @@ import type { Agent } from "../../src/ports/agent.ts";
 import type { Log } from "../../src/ports/log.ts";
 import type { Inbound, Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
-import { findOperation } from "../../src/stores/sqlite/operations.ts";
+import { findOperation } from "../../src/stores/sql/operations.ts";
 import { listeners } from "../support/listeners.ts";
 import { type Home, openHome } from "../support/test-home.ts";
 import { wrapStore } from "../support/wrap-store.ts";

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../core/errors.ts";
-import { randomHex } from "./random-hex.ts";
+import { randomHex } from "../sql/random-hex.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 

@@ -1,6 +1,6 @@
+import type { CallOutcome, LoadedOperations, WriteCall } from "../sql/operations.ts";
+import * as sql from "../sql/sql.ts";
 import type { Db } from "./connection.ts";
-import type { CallOutcome, LoadedOperations, WriteCall } from "./operations.ts";
-import * as sql from "./sql.ts";
 import { retryBusy } from "./store-errors.ts";
 
 /** A larger batch is not faster, it only makes calls wait longer. */

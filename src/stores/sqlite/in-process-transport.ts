@@ -1,4 +1,3 @@
-import { type Db, openIfCurrent, openReader } from "./connection.ts";
 import {
   type CallOutcome,
   findOperation,
@@ -6,7 +5,8 @@ import {
   loadOperations,
   type StoreOperation,
   type WriteCall,
-} from "./operations.ts";
+} from "../sql/operations.ts";
+import { type Db, openIfCurrent, openReader } from "./connection.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import type { Writer } from "./writer.ts";

@@ -9,10 +9,10 @@ import { throwIfRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import { emptyUsage } from "../../core/usage.ts";
 import type { ErasureProgress } from "../../ports/access-store.ts";
+import { type Facets, findOperation, type OnConnection, OPERATIONS } from "../sql/operations.ts";
+import { indexMessages } from "../sql/search.ts";
+import * as sql from "../sql/sql.ts";
 import { type Db, openWriter } from "./connection.ts";
-import { type Facets, findOperation, type OnConnection, OPERATIONS } from "./operations.ts";
-import { indexMessages } from "./search.ts";
-import * as sql from "./sql.ts";
 
 /** Tables that grow with use. A scan of one of them gets slower and slower. */
 const GROWING = [

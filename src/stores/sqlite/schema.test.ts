@@ -10,9 +10,9 @@ import { throwIfRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import type { ErasureProgress } from "../../ports/access-store.ts";
 import type { Store } from "../../ports/store.ts";
+import { indexMessages } from "../sql/search.ts";
 import { type Db, migrate, openReader, openWriter } from "./connection.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
-import { indexMessages } from "./search.ts";
 import { sqliteStore } from "./store.ts";
 
 const T0 = Date.UTC(2026, 2, 15);

@@ -1,14 +1,14 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { PostriderError } from "../../core/errors.ts";
-import { openReader, type WriterOptions } from "./connection.ts";
 import {
   type CallOutcome,
   type LoadedOperations,
   loadOperations,
   type StoreOperation,
   type WriteCall,
-} from "./operations.ts";
-import { readRunRows } from "./session-reads.ts";
+} from "../sql/operations.ts";
+import { readRunRows } from "../sql/session-reads.ts";
+import { openReader, type WriterOptions } from "./connection.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 import { startWriter } from "./writer.ts";
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { PostriderError } from "../../core/errors.ts";
 import type { Store } from "../../ports/store.ts";
-import { OPERATIONS, type OperationKind } from "./operations.ts";
+import { OPERATIONS, type OperationKind } from "../sql/operations.ts";
 
 export interface SqliteOptions {
   /** The database file; created if it does not exist. Its folder must exist. */

@@ -1,5 +1,4 @@
-import { type Db, openReader } from "./connection.ts";
-import { findOperation, hasWritten, loadOperations } from "./operations.ts";
+import { findOperation, hasWritten, loadOperations } from "../sql/operations.ts";
 import {
   findHistoryRuns,
   findMessageRuns,
@@ -8,7 +7,8 @@ import {
   readMessageRuns,
   splitRuns,
   toMessages,
-} from "./session-reads.ts";
+} from "../sql/session-reads.ts";
+import { type Db, openReader } from "./connection.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import { openWorkerChannel } from "./worker-channel.ts";

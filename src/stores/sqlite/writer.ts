@@ -1,10 +1,10 @@
 import type { PostriderError } from "../../core/errors.ts";
+import type { CallOutcome, LoadedOperations, WriteCall } from "../sql/operations.ts";
+import { indexMessages } from "../sql/search.ts";
+import * as sql from "../sql/sql.ts";
 import { type Db, openWriter, type WriterOptions } from "./connection.ts";
 import { guardFiles } from "./file-guard.ts";
 import { commitBatch, MAX_BATCH, rollBack } from "./group-commit.ts";
-import type { CallOutcome, LoadedOperations, WriteCall } from "./operations.ts";
-import { indexMessages } from "./search.ts";
-import * as sql from "./sql.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 import { rescueDatabase } from "./upkeep/rescue.ts";
 

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
-import { randomHex } from "../random-hex.ts";
+import { randomHex } from "../../sql/random-hex.ts";
 
 // Not an import: every writer loads this file, and creating an ES module of node:fs takes long.
 const { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } =

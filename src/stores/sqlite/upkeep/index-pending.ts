@@ -1,5 +1,5 @@
+import { indexMessages } from "../../sql/search.ts";
 import { openWriter } from "../connection.ts";
-import { indexMessages } from "../search.ts";
 import { runInTransaction } from "./repair-database.ts";
 
 /** One commit each: other writers wait a few milliseconds at most. */

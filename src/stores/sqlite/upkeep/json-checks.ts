@@ -1,5 +1,5 @@
+import { buildUnreadableCondition, JSON_COLUMNS, type JsonColumn } from "../../sql/json-columns.ts";
 import type { Db } from "../connection.ts";
-import { buildUnreadableCondition, JSON_COLUMNS, type JsonColumn } from "../json-columns.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportProblem } from "./findings.ts";
 import type { MessageSurvey } from "./message-survey.ts";
 

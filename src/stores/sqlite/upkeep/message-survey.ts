@@ -1,8 +1,8 @@
 import type { Part } from "../../../core/message.ts";
 import { buildIndexText } from "../../../core/search-terms.ts";
+import { parseList } from "../../sql/json-columns.ts";
+import { SEQS_PER_SESSION } from "../../sql/rows.ts";
 import type { Db } from "../connection.ts";
-import { parseList } from "../json-columns.ts";
-import { SEQS_PER_SESSION } from "../rows.ts";
 
 /** The counts of a session's messages, as its row should have them. */
 export interface MessageCounts {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { NewMessage, Part } from "../../../core/message.ts";
 import { OWNER } from "../../../core/owner.ts";
-import { NO_SESSION } from "../blobs.ts";
+import { NO_SESSION } from "../../sql/blobs.ts";
+import { parseList, parseObject } from "../../sql/json-columns.ts";
 import type { Db } from "../connection.ts";
-import { parseList, parseObject } from "../json-columns.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportWarning } from "./findings.ts";
 import { type BlobUse, listBlobUses, type MessageSurvey } from "./message-survey.ts";
 

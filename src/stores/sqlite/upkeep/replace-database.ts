@@ -2,8 +2,8 @@ import { linkSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../../core/errors.ts";
+import { hasRunnerProcess } from "../../sql/runners.ts";
 import { openReader } from "../connection.ts";
-import { hasRunnerProcess } from "../runners.ts";
 import { retryBusyAsync, toStoreError } from "../store-errors.ts";
 import { type CopyResult, copyDatabase } from "./copy-database.ts";
 import {

@@ -1,8 +1,8 @@
 import { addUsage, isUsed, sumUsage, type UsageEntry } from "../../../core/usage.ts";
+import { type SessionRow, toUsage } from "../../sql/rows.ts";
+import * as sql from "../../sql/sql.ts";
+import { addUsageEntry, setCounters, toUsageEntry, type UsageRow } from "../../sql/usage.ts";
 import type { Db } from "../connection.ts";
-import { type SessionRow, toUsage } from "../rows.ts";
-import * as sql from "../sql.ts";
-import { addUsageEntry, setCounters, toUsageEntry, type UsageRow } from "../usage.ts";
 import { type Finding, formatCount, reportFixable, reportOk } from "./findings.ts";
 
 const COUNTERS = [

@@ -1,5 +1,5 @@
+import { hasRunnerProcess } from "../../sql/runners.ts";
 import type { Db } from "../connection.ts";
-import { hasRunnerProcess } from "../runners.ts";
 import { type Finding, formatCount, reportOk, reportWarning } from "./findings.ts";
 
 const TAKEOVER_HINT = "The next Postrider process takes over; postrider doctor --fix cleans up at once.";

@@ -1,6 +1,6 @@
+import { INBOX_STATES } from "../../../sql/inbox.ts";
+import { SEQS_PER_SESSION } from "../../../sql/rows.ts";
 import type { Db } from "../../connection.ts";
-import { INBOX_STATES } from "../../inbox.ts";
-import { SEQS_PER_SESSION } from "../../rows.ts";
 import type { CellValue } from "./cells.ts";
 import type { SalvagedRow } from "./scan-pages.ts";
 import type { SalvageTable } from "./tables.ts";

@@ -1,0 +1,47 @@
+import type { NewMessage } from "../../core/message.ts";
+import type { Db } from "../sqlite/connection.ts";
+import { SEQS_PER_SESSION, toMessageId } from "./rows.ts";
+import * as sql from "./sql.ts";
+
+/** In blob_uses.session: a delivery without a session needs the blob. */
+export const NO_SESSION = 0;
+
+/** The hashes of the blobs in a message. */
+export function getBlobHashes({ parts }: Pick<NewMessage, "parts">): string[] {
+  return parts.flatMap((part) => ("blob" in part && part.blob !== undefined ? [part.blob] : []));
+}
+
+/** Blobs stay while a stored, shown or pending message or a pending delivery refers to them. */
+export function releaseBlob(db: Db, hash: string): void {
+  for (const { session } of db.all<{ session: number }>(
+    "select session from blob_uses where hash = ?",
+    hash,
+  )) {
+    if (!isBlobNeeded(db, session, hash))
+      db.run("delete from blob_uses where hash = ? and session = ?", hash, session);
+  }
+  db.run(sql.deleteUnusedBlobSql, hash);
+}
+
+function isBlobNeeded(db: Db, session: number, hash: string): boolean {
+  const shown = db.rows("select distinct piece_session from pieces where session = ?", session);
+  const named = [session, ...shown.map(([n]) => n as number)].some(
+    (n) =>
+      db.get(
+        "select 1 from messages where id between ? and ? and parts is not null and instr(parts, ?) > 0",
+        toMessageId(n, 1),
+        toMessageId(n, SEQS_PER_SESSION - 1),
+        hash,
+      ) !== undefined,
+  );
+  return (
+    named ||
+    db.get(sql.deliveryUsingBlobSql, hash, hash) !== undefined ||
+    db.get(
+      `select 1 from inbox i join conversations c on c.n = i.conversation
+       where i.state = 0 and c.session = ? and instr(i.message, ?) > 0`,
+      session,
+      hash,
+    ) !== undefined
+  );
+}

@@ -1,0 +1,288 @@
+import { countToolCalls, type NewMessage, type Part, ROLES } from "../../core/message.ts";
+import { getChatAudience } from "../../core/owner.ts";
+import { stripSender } from "../../core/person.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import { buildIndexText } from "../../core/search-terms.ts";
+import type { Source } from "../../core/source.ts";
+import type { ErasePerson, ErasureProgress } from "../../ports/access-store.ts";
+import type { Db } from "../sqlite/connection.ts";
+import { getBlobHashes, releaseBlob } from "./blobs.ts";
+import { parseList, parseObject } from "./json-columns.ts";
+import { eraseMemories } from "./memory.ts";
+import { recordSender } from "./message-senders.ts";
+import { erasePersonAccess } from "./person-access.ts";
+import {
+  buildSenderFilter,
+  findPersonRow,
+  findRunningProcess,
+  hasRunningTurn,
+  listAttributedElsewhere,
+  listPersonAccounts,
+  listPersonConversations,
+  listPersonDeliveries,
+  listPersonInbox,
+  listPersonProcesses,
+  listPersonTurns,
+  listUnattributedElsewhere,
+} from "./person-rows.ts";
+import { deleteMessages, sweepRemoved } from "./removal.ts";
+import { getSessionRow, insertSessionRow, pointConversation, recordDecision } from "./routing.ts";
+import { type ConversationRow, SEQS_PER_SESSION, type SessionRow, toMessage, toMessageId } from "./rows.ts";
+import { isRunnerAlive } from "./runners.ts";
+import { clearIndex, isIndexedRole } from "./search.ts";
+import * as sql from "./sql.ts";
+
+/** The number of rows to scan for each message that a step may change. */
+const SCANNED_ROWS_PER_MESSAGE = 20;
+
+/**
+ * One bounded step: a part of one session; then the person's messages elsewhere, in order; then the remaining rows.
+ * Accounts are deleted last, because they identify the rest: after a crash, a new run finds it.
+ */
+export function erasePerson(db: Db, input: ErasePerson): ErasureProgress | Refused {
+  const { person, after, limit, now } = input;
+  if (findPersonRow(db, { person }) === undefined) return refuse("not_found", "There is no such person.");
+  if (hasRunningTurn(db, person, (runner) => isRunnerAlive(db, runner, now)))
+    return refuse("session_busy", "An answer to this person is being written. Stop it or wait for it first.");
+  const process = findRunningProcess(db, person);
+  if (process !== undefined) {
+    const command = `postrider processes kill ${process}`;
+    return refuse("session_busy", `A process still runs for this person: ${command} ends it.`);
+  }
+  const session = db.get<SessionRow>("select * from sessions where owner = ? limit 1", person);
+  if (session !== undefined) {
+    if (!clearLargeIndex(db, person)) eraseSession(db, session, limit, now);
+    return { done: false, ...(after !== undefined && { after }) };
+  }
+  if (after === undefined) {
+    // Found once, by a scan of every turn.
+    for (const { id, target } of listUnattributedElsewhere(db, person)) {
+      const source = parseObject<Source>(target);
+      if (source !== undefined) recordSender(db, id, source);
+    }
+    return { done: false, after: 0 };
+  }
+  const last = db
+    .rows("select id from messages where id > ? order by id limit ?", after, limit * SCANNED_ROWS_PER_MESSAGE)
+    .at(-1)?.[0];
+  if (last !== undefined) {
+    eraseMessagesElsewhere(db, listAttributedElsewhere(db, person, { after, last: last as number }));
+    return { done: false, after: last as number };
+  }
+  eraseRemainingRows(db, person, now);
+  return { done: true };
+}
+
+/** Above this number, filling the index again is faster than removing single words from it. */
+const MANY_INDEXED = 2000;
+
+/** The next idle writer fills the index again; until then, searches read the texts themselves. */
+function clearLargeIndex(db: Db, person: string): boolean {
+  const indexed = db.get<{ n: number | null }>(
+    "select sum(indexed_seq) as n from sessions where owner = ?",
+    person,
+  );
+  if ((indexed?.n ?? 0) <= MANY_INDEXED) return false;
+  clearIndex(db);
+  return true;
+}
+
+/** Hides the session at once, then deletes it part by part. */
+function eraseSession(db: Db, session: SessionRow, limit: number, now: number): void {
+  const { n } = session;
+  if (session.removed_at === null || session.origin !== null) eraseSessionRecords(db, session, now);
+  const last = db
+    .rows(
+      "select id from messages where id between ? and ? order by id limit ?",
+      toMessageId(n, 1),
+      toMessageId(n, SEQS_PER_SESSION - 1),
+      limit,
+    )
+    .at(-1)?.[0] as number | undefined;
+  if (last !== undefined) deleteMessages(db, session, { from: 1, to: last % SEQS_PER_SESSION });
+  const left = db.get(
+    "select 1 from messages where id between ? and ?",
+    toMessageId(n, 1),
+    toMessageId(n, SEQS_PER_SESSION - 1),
+  );
+  if (left !== undefined) return;
+  const hashes = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
+  // Pieces of it in a view of another owner would show nothing.
+  db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
+  db.run("delete from blob_uses where session = ?", n);
+  db.run("delete from sessions where n = ?", n);
+  for (const { hash } of hashes) releaseBlob(db, hash);
+  sweepRemoved(db, now);
+}
+
+function eraseSessionRecords(db: Db, session: SessionRow, now: number): void {
+  const { n } = session;
+  // The views of forks stay, without their pieces of this session.
+  for (const table of [
+    "pieces",
+    "views",
+    "hidden",
+    "holds",
+    "deliveries",
+    "turns",
+    "approvals",
+    "processes",
+    "usage",
+  ])
+    db.run(`delete from ${table} where session = ?`, n);
+  db.run(sql.deleteSessionApprovalRulesSql, n);
+  db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
+  for (const conversation of db.all<ConversationRow>("select * from conversations where session = ?", n)) {
+    if (conversation.person === session.owner) eraseConversation(db, conversation.n);
+    else moveToNewSession(db, conversation, session, now);
+  }
+  db.run(
+    "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
+    n,
+  );
+  db.run(
+    `update sessions set removed_at = coalesce(removed_at, ?), title = null, origin = null, display_name = null,
+       cwd = null, config = null, lease_holder = null where n = ?`,
+    now,
+    n,
+  );
+}
+
+/** Moves the conversation of another person to a new session. */
+function moveToNewSession(db: Db, conversation: ConversationRow, session: SessionRow, now: number): void {
+  const { platform, chat_type: chatType, chat_id: chatId, thread_id, profile, person } = conversation;
+  const source = { platform, chatType, chatId, ...(thread_id !== "" && { threadId: thread_id }) };
+  const owner = person ?? getChatAudience(source) ?? chatId;
+  const fresh = insertSessionRow(
+    db,
+    { id: crypto.randomUUID(), kind: session.kind },
+    { profile, owner, now, source },
+  );
+  pointConversation(db, conversation, fresh, "switch", conversation.active_at);
+  recordDecision(db, conversation.n, now, "new", { reason: "its session was erased", to: fresh.id });
+}
+
+function eraseConversation(db: Db, n: number): void {
+  db.run("delete from inbox where conversation = ?", n);
+  db.run("delete from decisions where conversation = ?", n);
+  db.run("delete from conversations where n = ?", n);
+}
+
+/** An erased message keeps its position, without text, names and files. */
+const ERASED = JSON.stringify({ extra: { erased: true } });
+/** A proactive message must not count as a message of a person afterwards. */
+const ERASED_PROACTIVE = JSON.stringify({ origin: { proactive: true }, extra: { erased: true } });
+const USER = ROLES.indexOf("user");
+const NOTE = ROLES.indexOf("note");
+
+function eraseMessagesElsewhere(db: Db, ids: readonly number[]): void {
+  for (const [n, personIds] of Map.groupBy(ids, (id) => Math.floor(id / SEQS_PER_SESSION))) {
+    const session = getSessionRow(db, n);
+    const first = db.get<{ id: number }>(
+      `select id from messages where id between ? and ? and role = ${USER} order by id limit 1`,
+      toMessageId(n, 1),
+      toMessageId(n, SEQS_PER_SESSION - 1),
+    );
+    // Automatic titles are made of the first message.
+    if (first !== undefined && personIds.includes(first.id))
+      db.run("update sessions set title = null where n = ?", n);
+    for (const id of findMessagesToErase(db, n, new Set(personIds))) blankMessage(db, session, id);
+    // The draft of the current turn may answer them, too.
+    db.run(sql.clearTurnDraftSql, n);
+  }
+}
+
+/**
+ * The person's messages, the answers to them (also together with messages of others), and every later summary: answers
+ * and summaries repeat messages.
+ */
+function findMessagesToErase(db: Db, n: number, personIds: ReadonlySet<number>): number[] {
+  const found: number[] = [];
+  const first = Math.min(...personIds);
+  const last = Math.max(...personIds);
+  let isPersonTurn = false;
+  let isAnswering = false;
+  for (const [id, role] of db.each(
+    "select id, role from messages where id between ? and ? order by id",
+    first,
+    toMessageId(n, SEQS_PER_SESSION - 1),
+  ) as Iterable<[number, number]>) {
+    if (role === USER) {
+      if (isAnswering && id > last) break;
+      isPersonTurn = (isPersonTurn && !isAnswering) || personIds.has(id);
+      isAnswering = false;
+      if (personIds.has(id)) found.push(id);
+    } else if (role !== NOTE) {
+      isAnswering = true;
+      if (isPersonTurn) found.push(id);
+    }
+  }
+  const notes = db.rows(
+    `select id, meta from messages where id between ? and ? and role = ${NOTE}`,
+    first,
+    toMessageId(n, SEQS_PER_SESSION - 1),
+  ) as [number, string | null][];
+  return [...found, ...notes.filter(([, meta]) => isSummary(meta)).map(([id]) => id)];
+}
+
+function isSummary(meta: string | null): boolean {
+  return parseObject<NewMessage>(meta)?.extra?.summary === true;
+}
+
+function blankMessage(db: Db, session: SessionRow, id: number): void {
+  const row = db.rows(sql.messagesBetweenSql, id, id)[0];
+  if (row === undefined || row[5] === ERASED || row[5] === ERASED_PROACTIVE) return;
+  const message = toMessage(row, session.id);
+  const meta = message.origin?.proactive ? ERASED_PROACTIVE : ERASED;
+  const terms = isIndexedRole(ROLES[row[2] as number]) ? buildIndexText((row[3] as string | null) ?? "") : "";
+  if (terms !== "" && id % SEQS_PER_SESSION <= session.indexed_seq) db.run(sql.deleteWordsSql, id, terms);
+  db.run("update messages set text = null, parts = null, meta = ? where id = ?", meta, id);
+  const calls = countToolCalls(message);
+  if (calls > 0)
+    db.run("update sessions set tool_call_count = tool_call_count - ? where n = ?", calls, session.n);
+  for (const hash of getBlobHashes(message)) releaseBlob(db, hash);
+}
+
+/** Deletes everything that is neither a session nor a message, and finally the person. */
+function eraseRemainingRows(db: Db, person: string, now: number): void {
+  const accounts = listPersonAccounts(db, person);
+  const isSentByPerson = buildSenderFilter(accounts);
+  const pending = listPersonInbox(db, person);
+  for (const { n, message } of pending) {
+    db.run("delete from inbox where n = ?", n);
+    for (const hash of getBlobHashes(parseObject<NewMessage>(message) ?? { parts: [] }))
+      releaseBlob(db, hash);
+  }
+  for (const { n, session } of listPersonConversations(db, person)) {
+    eraseConversation(db, n);
+    db.run(sql.endUnreferencedSessionSql, now, "closed", session);
+  }
+  for (const { n, session, parts } of listPersonDeliveries(db, person)) {
+    db.run("delete from deliveries where n = ?", n);
+    if (session === null)
+      for (const hash of getBlobHashes({ parts: parseList<Part>(parts) ?? [] })) releaseBlob(db, hash);
+  }
+  for (const { n, session, state, target } of listPersonTurns(db, person)) {
+    if (state === "running") {
+      // Its runner is gone, and no other runner must recover it.
+      db.run(sql.endTurnSql, "failed", now, n);
+      db.run("update inbox set state = 3 where turn = ? and state = 1", n);
+      db.run("update sessions set lease_holder = null where n = ?", session);
+    }
+    db.run("update turns set target = ? where n = ?", removeNames(target), n);
+  }
+  for (const [n, origin] of db.rows("select n, origin from sessions where origin is not null")) {
+    if (isSentByPerson(origin as string))
+      db.run("update sessions set origin = ? where n = ?", removeNames(origin as string), n);
+  }
+  for (const { n } of listPersonProcesses(db, person)) db.run("delete from processes where n = ?", n);
+  erasePersonAccess(db, person);
+  eraseMemories(db, person);
+  db.run("delete from accounts where person = ?", person);
+  db.run("delete from people where id = ?", person);
+}
+
+function removeNames(source: string): string {
+  const known = parseObject<Source>(source);
+  return known === undefined ? "{}" : JSON.stringify(stripSender(known));
+}

@@ -1,0 +1,232 @@
+import { ROLES } from "../../core/message.ts";
+import type { PersonId } from "../../core/owner.ts";
+import { isSentBy, type PersonName } from "../../core/person.ts";
+import type { Source } from "../../core/source.ts";
+import type { Db } from "../sqlite/connection.ts";
+import { parseObject } from "./json-columns.ts";
+import type { ProcessRow } from "./process-rows.ts";
+import { type ConversationRow, SEQS_PER_SESSION } from "./rows.ts";
+
+/** The rows of a person: one definition for export and for erasure. */
+export interface PersonRow {
+  id: PersonId;
+  name: string | null;
+  created_at: number;
+}
+
+export interface PersonAccountRow {
+  n: number;
+  platform: string;
+  user_id: string | null;
+  alt_id: string | null;
+  name: string | null;
+  created_at: number;
+}
+
+export interface PersonInboxRow {
+  n: number;
+  platform: string;
+  chat_id: string;
+  message_id: string;
+  at: number;
+  state: number;
+  message: string | null;
+  source: string | null;
+}
+
+export interface PersonTurnRow {
+  n: number;
+  session: number;
+  runner: string;
+  state: string;
+  target: string;
+  started_at: number;
+  ended_at: number | null;
+}
+
+export function findPersonRow(db: Db, name: PersonName): PersonRow | undefined {
+  if ("person" in name) return db.get<PersonRow>("select * from people where id = ?", name.person);
+  return db.get<PersonRow>(
+    `select p.* from accounts a join people p on p.id = a.person
+     where a.platform = ? and (a.user_id = ? or a.alt_id = ?)`,
+    name.platform,
+    name.account,
+    name.account,
+  );
+}
+
+export function listPersonAccounts(db: Db, person: PersonId): PersonAccountRow[] {
+  return db.all<PersonAccountRow>("select * from accounts where person = ? order by n", person);
+}
+
+/** Builds a check whether a stored source belongs to one of the accounts. */
+export function buildSenderFilter(
+  accounts: readonly Pick<PersonAccountRow, "platform" | "user_id" | "alt_id">[],
+): (json: string | null) => boolean {
+  const known = accounts.map(({ platform, user_id, alt_id }) => ({
+    platform,
+    ...(user_id !== null && { id: user_id }),
+    ...(alt_id !== null && { altId: alt_id }),
+  }));
+  return (json) => {
+    const source = parseObject<Source>(json);
+    return source !== undefined && isSentBy(known, source);
+  };
+}
+
+/** The conversations of the person, and those in which one of their accounts is the participant. */
+export function listPersonConversations(db: Db, person: PersonId): ConversationRow[] {
+  return db.all<ConversationRow>(
+    `select * from conversations where person = ? or account in (select n from accounts where person = ?) order by n`,
+    person,
+    person,
+  );
+}
+
+/**
+ * The inbox rows of the person: all in their own conversations and direct chats, and pending messages and commands
+ * elsewhere. A finished row elsewhere has neither text nor sender.
+ */
+export function listPersonInbox(db: Db, person: PersonId): PersonInboxRow[] {
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
+  const own = db.all<PersonInboxRow>(
+    `select i.* from inbox i where i.conversation in (
+         select n from conversations where person = ? or account in (select n from accounts where person = ?))
+       or exists (select 1 from accounts a where a.person = ? and a.platform = i.platform
+         and i.chat_id in (a.user_id, a.alt_id))`,
+    person,
+    person,
+    person,
+  );
+  const numbers = new Set(own.map(({ n }) => n));
+  const pending = ["select * from inbox where state = 0", "select * from inbox where state = 4"]
+    .flatMap((statement) => db.all<PersonInboxRow>(statement))
+    .filter(({ n, source }) => !numbers.has(n) && isSentByPerson(source));
+  return [...own, ...pending].toSorted((a, b) => a.n - b.n);
+}
+
+/** The turns that answered the person, in any session. */
+export function listPersonTurns(db: Db, person: PersonId): PersonTurnRow[] {
+  return listTargetedRows<PersonTurnRow>(db, "turns", person);
+}
+
+/** The rows whose session or target belongs to the person. */
+function listTargetedRows<Row extends { n: number; target: string }>(
+  db: Db,
+  table: "turns" | "deliveries" | "processes",
+  person: PersonId,
+): Row[] {
+  const accounts = listPersonAccounts(db, person);
+  const isSentByPerson = buildSenderFilter(accounts);
+  const ids = accounts.flatMap(({ user_id, alt_id }) => [user_id, alt_id]).filter((id) => id !== null);
+  // Searching for the text of an id is much faster than parsing every target.
+  const mentioned = ids.map(() => "or instr(target, ?) > 0").join(" ");
+  return db
+    .all<Row & { owned: number }>(
+      `select *, session in (select n from sessions where owner = ?) as owned from ${table}
+       where owned ${mentioned} order by n`,
+      person,
+      ...ids.map((id) => JSON.stringify(id).slice(1, -1)),
+    )
+    .filter(({ owned, target }) => owned === 1 || isSentByPerson(target));
+}
+
+/** Whether a running turn belongs to the person. */
+export function hasRunningTurn(db: Db, person: PersonId, isAlive: (runner: string) => boolean): boolean {
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
+  return db
+    .all<PersonTurnRow & { owner: string }>(
+      "select t.*, s.owner from turns t join sessions s on s.n = t.session where t.state = 'running'",
+    )
+    .some(({ owner, target, runner }) => (owner === person || isSentByPerson(target)) && isAlive(runner));
+}
+
+export interface PersonDeliveryRow {
+  n: number;
+  session: number | null;
+  target: string;
+  parts: string;
+  state: string;
+  created_at: number;
+}
+
+export function listPersonDeliveries(db: Db, person: PersonId): PersonDeliveryRow[] {
+  return listTargetedRows<PersonDeliveryRow>(db, "deliveries", person);
+}
+
+export type PersonProcessRow = Omit<ProcessRow, "session_id">;
+
+/** The processes that ran for the person, in any session. */
+export function listPersonProcesses(db: Db, person: PersonId): PersonProcessRow[] {
+  return listTargetedRows<PersonProcessRow>(db, "processes", person);
+}
+
+/** A running process of the person, if there is one. */
+export function findRunningProcess(db: Db, person: PersonId): string | undefined {
+  const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
+  return db
+    .all<ProcessRow & { owner: string }>(
+      "select p.*, s.owner from processes p cross join sessions s on s.n = p.session where p.state <> 'ended'",
+    )
+    .find(({ owner, target }) => owner === person || isSentByPerson(target))?.id;
+}
+
+const USER = ROLES.indexOf("user");
+
+/** The ids of the person's messages in sessions of others. */
+export function listMessagesElsewhere(db: Db, person: PersonId): number[] {
+  const attributed = listAttributedElsewhere(db, person, { after: 0, last: Number.MAX_SAFE_INTEGER });
+  return [...new Set([...attributed, ...listUnattributedElsewhere(db, person).map(({ id }) => id)])].toSorted(
+    (a, b) => a - b,
+  );
+}
+
+/** Messages that store the person as sender, in a range of ids. */
+export function listAttributedElsewhere(
+  db: Db,
+  person: PersonId,
+  { after, last }: { readonly after: number; readonly last: number },
+): number[] {
+  const found = listPersonAccounts(db, person).flatMap(({ platform, user_id, alt_id }) =>
+    db.rows(
+      `select m.id from messages m where m.id > ? and m.id <= ? and m.role = ${USER} and m.meta is not null
+         and json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') in (?, ?) and json_extract(m.meta, '$.origin.platform') = ?
+         and exists (select 1 from sessions s where s.n = m.id >> 24 and s.owner <> ?)`,
+      after,
+      last,
+      user_id,
+      alt_id,
+      platform,
+      person,
+    ),
+  );
+  return found.map(([id]) => id as number).toSorted((a, b) => a - b);
+}
+
+/** Messages without a sender that were the last input of a turn for the person. */
+export function listUnattributedElsewhere(db: Db, person: PersonId): { id: number; target: string }[] {
+  const turns = listPersonTurns(db, person).map(
+    ({ n, session, target }) => [n, { session, target }] as const,
+  );
+  if (turns.length === 0) return [];
+  const byNumber = new Map(turns);
+  const last = new Map<number, number>();
+  for (const [turn, seq] of db.each(
+    "select turn, seq from inbox where turn is not null and seq is not null",
+  )) {
+    if (byNumber.has(turn as number))
+      last.set(turn as number, Math.max(last.get(turn as number) ?? 0, seq as number));
+  }
+  return [...last].flatMap(([turn, seq]) => {
+    const { session = 0, target = "" } = byNumber.get(turn) ?? {};
+    const id = session * SEQS_PER_SESSION + seq;
+    const withoutSender = db.get(
+      `select 1 from messages m join sessions s on s.n = m.id >> 24 where m.id = ? and m.role = ${USER}
+         and s.owner <> ? and (m.text is not null or m.parts is not null)
+         and (m.meta is null or (json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') is null))`,
+      id,
+      person,
+    );
+    return withoutSender === undefined ? [] : [{ id, target }];
+  });
+}

@@ -1,0 +1,172 @@
+import { type NewMessage, ROLES } from "../../core/message.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import { buildIndexText } from "../../core/search-terms.ts";
+import type { Session } from "../../core/session.ts";
+import type { SeqRange } from "../../core/view.ts";
+import type { Prune } from "../../ports/session-store.ts";
+import type { SessionRequest } from "../../ports/store-request.ts";
+import type { Db } from "../sqlite/connection.ts";
+import { recordBlobUses } from "./append.ts";
+import { parseObject } from "./json-columns.ts";
+import { getSessionRow } from "./routing.ts";
+import { SEQS_PER_SESSION, type SessionRow, toMessage, toMessageId, toSession } from "./rows.ts";
+import { isRunnerAlive } from "./runners.ts";
+import { isIndexedRole } from "./search.ts";
+import * as sql from "./sql.ts";
+import { buildVisibleCondition, findVisibleSession } from "./visibility.ts";
+
+export function remove(db: Db, input: SessionRequest & { now: number }): boolean | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return false;
+  if (session.lease_holder !== null && isRunnerAlive(db, session.lease_holder, input.now)) {
+    return refuse(
+      "session_busy",
+      "An answer is being written in this session. Stop it or wait for it first.",
+    );
+  }
+  const process = db.get<{ id: string }>(sql.openProcessInSessionSql, session.n);
+  if (process !== undefined) {
+    return refuse(
+      "session_busy",
+      `A process still runs in it: postrider processes kill ${process.id} ends it.`,
+    );
+  }
+  markSessionRemoved(db, session, input.now);
+  return true;
+}
+
+/**
+ * A session that was closed by hand may still be current in a conversation, and processes may run in one that was left.
+ */
+const UNUSED_CONDITION = `s.lease_holder is null and not exists (select 1 from conversations c where c.session = s.n)
+  and not exists (select 1 from processes p where p.session = s.n and p.state <> 'ended')`;
+
+export function prune(db: Db, input: Prune): Session[] {
+  const { where, values } = buildVisibleCondition(input.asker);
+  const conditions = [
+    where,
+    "s.removed_at is null",
+    "s.ended_at is not null",
+    "s.last_at < ?",
+    UNUSED_CONDITION,
+  ];
+  const bound: unknown[] = [...values, input.before];
+  if (input.platform !== undefined) {
+    conditions.push("s.platform = ?");
+    bound.push(input.platform);
+  }
+  if (input.kinds !== undefined) {
+    conditions.push(`s.kind in (${input.kinds.map(() => "?").join(", ") || "null"})`);
+    bound.push(...input.kinds);
+  }
+  const rows = db.all<SessionRow>(
+    `select s.* from sessions s where ${conditions.join(" and ")} order by s.last_at, s.n limit ?`,
+    ...bound,
+    input.limit ?? -1,
+  );
+  if (!input.dryRun) for (const row of rows) markSessionRemoved(db, row, input.now);
+  return rows.map(toSession);
+}
+
+function markSessionRemoved(db: Db, session: SessionRow, now: number): void {
+  const { n } = session;
+  db.run("delete from views where session = ?", n);
+  db.run("delete from hidden where session = ?", n);
+  db.run("delete from holds where session = ?", n);
+  db.run("delete from deliveries where session = ?", n);
+  db.run("delete from turns where session = ?", n);
+  db.run("delete from approvals where session = ?", n);
+  db.run("delete from processes where session = ?", n);
+  db.run(sql.deleteSessionUsageSql, n);
+  db.run(sql.deleteSessionApprovalRulesSql, n);
+  for (const { n: conversation } of db.all<{ n: number }>(
+    "select n from conversations where session = ?",
+    n,
+  )) {
+    // The inbox rows stay, without text: they identify a late duplicate.
+    db.run(sql.cancelConversationInboxSql, conversation);
+    db.run("delete from decisions where conversation = ?", conversation);
+    db.run("delete from conversations where n = ?", conversation);
+  }
+  db.run(
+    "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
+    n,
+  );
+  db.run("update sessions set removed_at = ?, title = null, lease_holder = null where n = ?", now, n);
+  sweepSession(db, session, now);
+  // Its view is deleted now, so removed sessions that it showed may be free as well.
+  sweepRemoved(db, now, n);
+}
+
+/** Removed sessions keep the messages that other sessions still show. */
+export function sweepRemoved(db: Db, now: number, except = 0): void {
+  for (const other of db.all<SessionRow>(
+    "select * from sessions where removed_at is not null and n <> ?",
+    except,
+  )) {
+    sweepSession(db, other, now);
+  }
+}
+
+/** Deletes the messages of a removed session that no view shows; the session itself if none is left. */
+function sweepSession(db: Db, session: SessionRow, now: number): void {
+  const { n } = session;
+  const shown = db.all<{ session: number; from_seq: number; to_seq: number | null }>(
+    sql.piecesInOtherSessionsSql,
+    n,
+  );
+  let from = 1;
+  for (const piece of shown) {
+    deleteMessages(db, session, { from, to: piece.from_seq - 1 });
+    from = Math.max(from, (piece.to_seq ?? SEQS_PER_SESSION - 1) + 1);
+  }
+  deleteMessages(db, session, { from, to: SEQS_PER_SESSION - 1 });
+  const blobs = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
+  db.run("delete from blob_uses where session = ?", n);
+  const heir = shown[0];
+  if (heir === undefined) {
+    db.run("delete from sessions where n = ?", n);
+  } else {
+    // Messages that a fork still shows belong to the fork's owner.
+    const fork = getSessionRow(db, heir.session);
+    db.run(
+      "update sessions set owner = ?, audience = ?, removed_at = coalesce(removed_at, ?), origin = null, display_name = null, config = null where n = ?",
+      fork.owner,
+      fork.audience,
+      now,
+      n,
+    );
+    for (const row of db.rows(
+      sql.messagesBetweenSql,
+      toMessageId(n, 1),
+      toMessageId(n, SEQS_PER_SESSION - 1),
+    )) {
+      if (row[4] !== null) recordBlobUses(db, n, toMessage(row, session.id));
+    }
+  }
+  if (blobs.length > 0) keepPendingBlobs(db);
+  for (const { hash } of blobs) db.run(sql.deleteUnusedBlobSql, hash);
+}
+
+/** The blobs of pending messages belong to the sessions in which they will run. */
+function keepPendingBlobs(db: Db): void {
+  for (const { session, message } of db.all<{ session: number; message: string }>(sql.pendingMessagesSql)) {
+    const pending = parseObject<NewMessage>(message);
+    if (pending !== undefined) recordBlobUses(db, session, pending);
+  }
+}
+
+/** Deletes the rows and their words in the index. */
+export function deleteMessages(db: Db, session: SessionRow, { from, to }: SeqRange): void {
+  if (to < from) return;
+  const first = toMessageId(session.n, from);
+  const last = toMessageId(session.n, to);
+  const indexed = toMessageId(session.n, session.indexed_seq);
+  for (const row of db.rows(sql.messagesBetweenSql, first, Math.min(last, indexed))) {
+    const terms = isIndexedRole(ROLES[row[2] as number])
+      ? buildIndexText((row[3] as string | null) ?? "")
+      : "";
+    if (terms !== "") db.run(sql.deleteWordsSql, row[0], terms);
+  }
+  db.run("delete from messages where id between ? and ?", first, last);
+}

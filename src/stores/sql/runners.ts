@@ -1,0 +1,193 @@
+import { hostname, uptime } from "node:os";
+import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
+import { getBootId, readStartTicks } from "../../system/process-identity.ts";
+import type { Db } from "../sqlite/connection.ts";
+import { hasFreshHeartbeat } from "./heartbeats.ts";
+
+interface RunnerRow {
+  id: string;
+  host: string;
+  boot: string;
+  pid: number;
+  started: string;
+  heartbeat: number;
+  /** How long the machine had slept since its boot, at that heartbeat. */
+  suspended: number;
+  /** The first heartbeat after a silence that was long enough to count as dead. */
+  resumed_at: number;
+}
+
+export function recordHeartbeat(db: Db, input: { runner: Runner; now: number }): void {
+  const { id, host, boot, pid, started } = input.runner;
+  db.run(
+    `insert into runners (id, host, boot, pid, started, heartbeat, suspended) values (?, ?, ?, ?, ?, ?, ?)
+     on conflict (id) do update set heartbeat = excluded.heartbeat, suspended = excluded.suspended,
+       resumed_at = case when excluded.heartbeat - heartbeat > ${RUNNER_DEAD_MS} then excluded.heartbeat else resumed_at end`,
+    id,
+    host,
+    boot,
+    pid,
+    started,
+    input.now,
+    getSuspendedMs(),
+  );
+}
+
+export function retire(db: Db, input: { runner: string }): void {
+  db.run("delete from runners where id = ?", input.runner);
+  db.run("update leases set runner = null, until = 0, about = null where runner = ?", input.runner);
+}
+
+/**
+ * Whether a runner keeps its work. A process that is gone loses it at once; one that was silent for half a minute, for
+ * example stopped, loses it although it exists: the fence refuses its writes when it wakes.
+ */
+export function isRunnerAlive(db: Db, id: string, now: number): boolean {
+  const row = db.get<RunnerRow>(runnerByIdSql, id);
+  if (row === undefined) return false;
+  const exists = checkProcessExists(row);
+  if (exists === undefined) return hasFreshHeartbeat(db, row, now);
+  // This process itself cannot be stopped: it runs this check.
+  if (!exists || row.pid === process.pid) return exists;
+  const sleptMs = getSuspendedMs() - row.suspended;
+  // Its two clocks are read one after the other, so less than a second means nothing.
+  return hasFreshHeartbeat(db, row, now - (sleptMs < 1000 ? 0 : sleptMs)) || hasJustResumed(db, now);
+}
+
+/** Whether a runner's process exists, however long it was silent. It may still have open files and children. */
+export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
+  const row = db.get<RunnerRow>(runnerByIdSql, id);
+  if (row === undefined) return false;
+  return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, now);
+}
+
+const runnerByIdSql = "select * from runners where id = ?";
+
+/** `undefined` if the system does not know: on another machine, or without start times (not Linux). */
+function checkProcessExists(row: RunnerRow): boolean | undefined {
+  if (row.host !== hostname() || row.boot !== getBootId()) return undefined;
+  if (row.pid === process.pid) return row.started === (readStartTicks(process.pid) ?? "");
+  try {
+    process.kill(row.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  const started = readStartTicks(row.pid);
+  if (started === undefined || row.started === "") return undefined;
+  return started === row.started;
+}
+
+/**
+ * Whether this process itself was silent until a moment ago, for example because the machine slept or the clock was set.
+ * Other runners had no chance to write a heartbeat either, so it waits for one before it judges them.
+ */
+function hasJustResumed(db: Db, now: number): boolean {
+  return db
+    .all<RunnerRow>("select * from runners where pid = ?", process.pid)
+    .some(
+      (own) =>
+        checkProcessExists(own) === true &&
+        (now - own.heartbeat > RUNNER_DEAD_MS || now - own.resumed_at < RESUMED_MS),
+    );
+}
+
+/** The heartbeat interval, and some time for a busy machine to store it. */
+const RESUMED_MS = HEARTBEAT_MS + 2000;
+
+/** How long the machine has slept since its boot. Constant if the monotonic clock includes sleep (not Linux). */
+function getSuspendedMs(): number {
+  return Math.round(uptime() * 1000 - Number(process.hrtime.bigint() / 1_000_000n));
+}
+
+/** The rows without a live runner. */
+export function filterOrphaned<Row extends { readonly runner: string | null }>(
+  db: Db,
+  rows: readonly Row[],
+  now: number,
+): Row[] {
+  const isAlive = buildLivenessCheck(db, now);
+  return rows.filter(({ runner }) => runner === null || !isAlive(runner));
+}
+
+/** `isRunnerAlive`, or another check, run once per runner. */
+export function buildLivenessCheck(
+  db: Db,
+  now: number,
+  check: typeof isRunnerAlive = isRunnerAlive,
+): (id: string) => boolean {
+  const results = new Map<string, boolean>();
+  return (id) => {
+    const isAlive = results.get(id) ?? check(db, id, now);
+    results.set(id, isAlive);
+    return isAlive;
+  };
+}
+
+export function acquireLease(
+  db: Db,
+  input: { name: string; runner: string; ttlMs: number; about?: string; now: number },
+): number | undefined {
+  const { name, runner, ttlMs, about = null, now } = input;
+  const held = db.get<{ runner: string | null; fence: number; until: number }>(
+    "select * from leases where name = ?",
+    name,
+  );
+  const until = now + ttlMs;
+  if (held?.runner === runner) {
+    db.run("update leases set until = ?, about = coalesce(?, about) where name = ?", until, about, name);
+    return held.fence;
+  }
+  if (held !== undefined && held.runner !== null && held.until > now && isRunnerAlive(db, held.runner, now))
+    return undefined;
+  const fence = (held?.fence ?? 0) + 1;
+  db.run(
+    `insert into leases (name, runner, fence, until, about) values (?, ?, ?, ?, ?)
+     on conflict (name) do update set runner = excluded.runner, fence = excluded.fence, until = excluded.until,
+       about = excluded.about`,
+    name,
+    runner,
+    fence,
+    until,
+    about,
+  );
+  return fence;
+}
+
+export function releaseLease(db: Db, input: { name: string; runner: string }): boolean {
+  // The row stays: its fence must keep rising.
+  return (
+    db.run(
+      "update leases set runner = null, until = 0, about = null where name = ? and runner = ?",
+      input.name,
+      input.runner,
+    ).changes > 0
+  );
+}
+
+export function listLeases(
+  db: Db,
+  { now, silent = false }: { readonly now: number; readonly silent?: boolean },
+): HeldLease[] {
+  const isHeld = buildLivenessCheck(db, now);
+  return db
+    .all<RunnerRow & { name: string; until: number; about: string | null }>(
+      `select l.name, l.until, l.about, r.* from leases l join runners r on r.id = l.runner
+       where l.until > ? order by l.name`,
+      silent ? 0 : now,
+    )
+    .flatMap(({ name, until, about, heartbeat, ...row }) => {
+      const { id, host, boot, pid, started } = row;
+      const isSilent = until <= now || !isHeld(id);
+      // Only its own machine can tell whether a silent process exists.
+      if (isSilent && !(silent && checkProcessExists({ ...row, heartbeat }) === true)) return [];
+      return [
+        {
+          name,
+          runner: { id, host, boot, pid, started },
+          until,
+          ...(about !== null && { about }),
+          ...(isSilent && { silentSince: heartbeat }),
+        },
+      ];
+    });
+}

@@ -1,0 +1,137 @@
+import type { PersonId } from "../../core/owner.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import type { NewSession, Session, SessionChange } from "../../core/session.ts";
+import { buildNextTitle } from "../../core/titles.ts";
+import type { NewTitle, RecordUsage } from "../../ports/session-store.ts";
+import type { SessionRequest } from "../../ports/store-request.ts";
+import type { Db } from "../sqlite/connection.ts";
+import { ensurePerson } from "./accounts.ts";
+import { checkFence } from "./append.ts";
+import { getSessionRow, insertSessionRow } from "./routing.ts";
+import { type SessionRow, toSession } from "./rows.ts";
+import * as sql from "./sql.ts";
+import { addSessionUsage } from "./usage.ts";
+import { findVisibleSession } from "./visibility.ts";
+
+const sessionNotFound: Refused = refuse("not_found", "There is no such session.");
+
+export function create(
+  db: Db,
+  input: { session: NewSession & { owner: PersonId }; profile: string; now: number },
+): Session | Refused {
+  const { session, profile, now } = input;
+  if (db.get(sql.sessionByIdSql, session.id) !== undefined) {
+    return refuse("invalid_input", `There is a session ${session.id} already.`, { field: "id" });
+  }
+  ensurePerson(db, session.owner, now);
+  if (session.title !== undefined && findTitleHolder(db, session.owner, session.title) !== undefined)
+    return refuseTakenTitle(session.title);
+  return toSession(insertSessionRow(db, session, { profile, owner: session.owner, now }));
+}
+
+export function setTitle(db: Db, input: SessionRequest & NewTitle): Session | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
+  if (input.titleUsage !== undefined) addSessionUsage(db, session, { purpose: "title", ...input.titleUsage });
+  const readSession = (): Session => toSession(getSessionRow(db, session.n));
+  if (input.ifUntitled && session.title !== null) return readSession();
+  const numbered = input.numbered === true && input.title !== undefined;
+  const title = numbered ? findNumberedTitle(db, session, input.title ?? "", session.n) : input.title;
+  // No number is free: the title stays.
+  if (numbered && title === undefined) return readSession();
+  if (title !== undefined) {
+    const holder = findTitleHolder(db, session.owner, title);
+    if (holder !== undefined && holder !== session.n) return refuseTakenTitle(title);
+  }
+  db.run("update sessions set title = ? where n = ?", title ?? null, session.n);
+  return toSession(getSessionRow(db, session.n));
+}
+
+/** The title itself if it is free, or else with the next number of its lineage. */
+export function findFreeTitle(db: Db, session: Pick<SessionRow, "owner">, title: string): string | undefined {
+  return findTitleHolder(db, session.owner, title) === undefined
+    ? title
+    : findNumberedTitle(db, session, title);
+}
+
+/** The next number of the title's lineage among the owner's titles; the title of the session itself does not count. */
+function findNumberedTitle(
+  db: Db,
+  { owner }: Pick<SessionRow, "owner">,
+  title: string,
+  except = 0,
+): string | undefined {
+  const titles = db.all<{ title: string }>(
+    "select title from sessions where owner = ? and title is not null and n <> ?",
+    owner,
+    except,
+  );
+  return buildNextTitle(
+    title,
+    titles.map((row) => row.title),
+  );
+}
+
+export function change(
+  db: Db,
+  input: SessionRequest & { change: SessionChange; now: number },
+): Session | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
+  const { change: changes, now } = input;
+  const set = (column: string, value: unknown): void => {
+    db.run(`update sessions set ${column} = ? where n = ?`, value, session.n);
+  };
+  if (changes.cwd !== undefined) set("cwd", changes.cwd);
+  if (changes.model !== undefined) set("model", changes.model);
+  if (changes.provider !== undefined) set("provider", changes.provider);
+  if (changes.baseUrl !== undefined) set("base_url", changes.baseUrl);
+  if (changes.config !== undefined)
+    set("config", changes.config === null ? null : JSON.stringify(changes.config));
+  if (changes.archived !== undefined)
+    set("archived_at", changes.archived ? (session.archived_at ?? now) : null);
+  if (changes.ended !== undefined && changes.ended !== false) {
+    set("ended_at", session.ended_at ?? now);
+    set("end_reason", session.end_reason ?? (changes.ended === true ? "closed" : changes.ended));
+  }
+  if (changes.ended === false) db.run(sql.reopenSessionSql, session.n);
+  return toSession(getSessionRow(db, session.n));
+}
+
+export function recordUsage(db: Db, input: RecordUsage): Session | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
+  const stale = checkFence(session, input.fence);
+  if (stale !== undefined) return stale;
+  addSessionUsage(db, session, input);
+  return toSession(getSessionRow(db, session.n));
+}
+
+export function hold(db: Db, input: SessionRequest & { name: string; until: number }): Session | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
+  db.run(
+    `insert into holds (session, name, until) values (?, ?, ?)
+     on conflict (session, name) do update set until = excluded.until`,
+    session.n,
+    input.name,
+    input.until,
+  );
+  return toSession(session);
+}
+
+export function release(db: Db, input: SessionRequest & { name: string }): boolean {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return false;
+  return db.run("delete from holds where session = ? and name = ?", session.n, input.name).changes > 0;
+}
+
+function findTitleHolder(db: Db, owner: string, title: string): number | undefined {
+  return db.get<{ n: number }>("select n from sessions where owner = ? and title = ?", owner, title)?.n;
+}
+
+function refuseTakenTitle(title: string): Refused {
+  return refuse("title_taken", `You have another session called "${title}". Choose another title.`, {
+    field: "title",
+  });
+}
