@@ -246,7 +246,9 @@ describe("postrider doctor --salvage", () => {
     insert.run(2, "proc_000000000002", 1, watch, '["hel');
     insert.run(3, "proc_000000000003", 9, watch, null);
     insert.run(4, "proc_000000000004", 1, '{"mode"', null);
-    db.exec("insert into process_output values (1, 1, 0, 'hello'), (2, 3, 0, 'gone'), (3, 4, 0, 'gone')");
+    db.exec(
+      "insert into process_output (n, process, from_char, text) values (1, 1, 0, 'hello'), (2, 3, 0, 'gone'), (3, 4, 0, 'gone')",
+    );
     db.close();
     const report = await salvaged();
     const dropped = report.tables.filter((one) => one.dropped > 0);

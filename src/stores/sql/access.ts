@@ -1,8 +1,8 @@
 import type { AccessRole, AccountName, AccountRole, Grant } from "../../core/access.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { isOwnerPlatform } from "./accounts.ts";
-import * as sql from "./sql.ts";
+import type { Db } from "./db.ts";
+import { personByAltIdSql, personByUserIdSql } from "./statements/accounts.ts";
 
 interface AccountPersonRow {
   alt_id: string | null;
@@ -13,11 +13,10 @@ interface AccountPersonRow {
 
 /** Runs for every inbound message: at most two look-ups by key, and no row is created. */
 export function getAccount(db: Db, { platform, userId, altId }: AccountName): AccountRole | undefined {
-  const byAlt =
-    altId === undefined ? undefined : db.get<AccountPersonRow>(sql.personByAltIdSql, platform, altId);
+  const byAlt = altId === undefined ? undefined : db.get<AccountPersonRow>(personByAltIdSql, platform, altId);
   let row =
     byAlt ??
-    (userId === undefined ? undefined : db.get<AccountPersonRow>(sql.personByUserIdSql, platform, userId));
+    (userId === undefined ? undefined : db.get<AccountPersonRow>(personByUserIdSql, platform, userId));
   // An id can pass from one person to another; the alternative id cannot, so it distinguishes them.
   if (row !== undefined && altId !== undefined && row.alt_id !== null && row.alt_id !== altId)
     row = undefined;
@@ -40,7 +39,7 @@ export function setRole(
   { person, role, now }: { person: PersonId; role: Exclude<AccessRole, "owner"> | undefined; now: number },
 ): boolean {
   if (person === OWNER) return false;
-  const { changes } = db.run(
+  const changes = db.run(
     `update people set role_since = case when role is ? then role_since else ? end, role = ? where id = ?`,
     role ?? null,
     role === undefined ? null : now,

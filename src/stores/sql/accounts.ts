@@ -2,11 +2,12 @@ import type { Participant } from "../../core/identity.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import { EDITOR_PLATFORM } from "../../core/platforms.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { mergePerson } from "./merge-person.ts";
 import { randomHex } from "./random-hex.ts";
 import type { ConversationRow } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { insertDecisionSql } from "./statements/conversations.ts";
+import { endUnreferencedSessionSql, sessionByNumberSql } from "./statements/sessions.ts";
 
 export interface AccountRow {
   n: number;
@@ -44,7 +45,7 @@ export function resolveAccount(
   let found = id === null ? undefined : db.get<AccountRow>(accountByUserIdSql, platform, id);
   if (found !== undefined && found.alt_id !== null && altId !== null && found.alt_id !== altId) {
     // A phone number passes from one person to another; the alternative id does not, so it decides.
-    db.run("update accounts set user_id = null where n = ?", found.n);
+    db.send("update accounts set user_id = null where n = ?", found.n);
     found = undefined;
   }
   if (found !== undefined && foundAlt !== undefined && found.n !== foundAlt.n)
@@ -53,7 +54,7 @@ export function resolveAccount(
   if (account === undefined) return createAccount(db, source, id, altId, knownPerson, now);
   const [user_id, alt_id] = [id ?? account.user_id, altId ?? account.alt_id];
   if (user_id !== account.user_id || alt_id !== account.alt_id) {
-    db.run("update accounts set user_id = ?, alt_id = ? where n = ?", user_id, alt_id, account.n);
+    db.send("update accounts set user_id = ?, alt_id = ? where n = ?", user_id, alt_id, account.n);
   }
   return { ...account, user_id, alt_id };
 }
@@ -77,7 +78,7 @@ export function createPersonId(): PersonId {
 }
 
 export function ensurePerson(db: Db, id: PersonId, now: number): PersonId {
-  db.run("insert or ignore into people (id, created_at) values (?, ?)", id, now);
+  db.send("insert or ignore into people (id, created_at) values (?, ?)", id, now);
   return id;
 }
 
@@ -91,7 +92,7 @@ function createAccount(
 ): AccountRow {
   const owner = OWNER_PLATFORMS.has(source.platform) ? OWNER : createPersonId();
   const person = ensurePerson(db, knownPerson ?? owner, now);
-  const { lastInsertRowid } = db.run(
+  const number = db.insert(
     "insert into accounts (platform, user_id, alt_id, person, name, created_at) values (?, ?, ?, ?, ?, ?)",
     source.platform,
     id,
@@ -100,7 +101,7 @@ function createAccount(
     source.userName ?? null,
     now,
   );
-  return { n: lastInsertRowid, platform: source.platform, user_id: id, alt_id: altId, person };
+  return { n: number, platform: source.platform, user_id: id, alt_id: altId, person };
 }
 
 /**
@@ -121,21 +122,21 @@ function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: numbe
       kept.n,
     );
     if (own === undefined) {
-      db.run("update conversations set account = ? where n = ?", kept.n, other.n);
+      db.send("update conversations set account = ? where n = ?", kept.n, other.n);
       continue;
     }
     const [winner, loser] = own.active_at >= other.active_at ? [own, other] : [other, own];
-    db.run("update inbox set conversation = ? where conversation = ? and state = 0", winner.n, loser.n);
-    db.run(
+    db.send("update inbox set conversation = ? where conversation = ? and state = 0", winner.n, loser.n);
+    db.send(
       "update turns set conversation = ? where conversation = ? and state = 'running'",
       winner.n,
       loser.n,
     );
-    db.run("delete from conversations where n = ?", loser.n);
-    db.run("update conversations set account = ? where n = ?", kept.n, winner.n);
-    db.run(sql.endUnreferencedSessionSql, now, "merged", loser.session);
-    db.run(
-      sql.insertDecisionSql,
+    db.send("delete from conversations where n = ?", loser.n);
+    db.send("update conversations set account = ? where n = ?", kept.n, winner.n);
+    db.send(endUnreferencedSessionSql, now, "merged", loser.session);
+    db.send(
+      insertDecisionSql,
       winner.n,
       now,
       "merged",
@@ -147,9 +148,9 @@ function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: numbe
       getSessionId(db, winner.session),
     );
   }
-  db.run("delete from accounts where n = ?", gone.n);
+  db.send("delete from accounts where n = ?", gone.n);
   const [user_id, alt_id] = [byId.user_id, byAltId.alt_id];
-  db.run(
+  db.send(
     "update accounts set user_id = ?, alt_id = ?, person = ? where n = ?",
     user_id,
     alt_id,
@@ -162,5 +163,5 @@ function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: numbe
 }
 
 function getSessionId(db: Db, session: number): string | null {
-  return db.get<{ id: string }>(sql.sessionByNumberSql, session)?.id ?? null;
+  return db.get<{ id: string }>(sessionByNumberSql, session)?.id ?? null;
 }

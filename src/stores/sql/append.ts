@@ -3,9 +3,13 @@ import { countToolCalls, isHuman, type NewMessage } from "../../core/message.ts"
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Blob } from "../../core/turn.ts";
 import type { Append } from "../../ports/message-store.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { SEQS_PER_SESSION, type SessionRow, toMessageColumns, toMessageId } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { blobSizeSql, insertBlobSql, insertBlobUseSql } from "./statements/blobs.ts";
+import { touchSessionConversationsSql } from "./statements/conversations.ts";
+import { insertMessageSql } from "./statements/messages.ts";
+import { growSessionSql } from "./statements/sessions.ts";
+import { clearTurnDraftSql } from "./statements/turns.ts";
 import { addSessionUsage } from "./usage.ts";
 import { findVisibleSession } from "./visibility.ts";
 
@@ -15,13 +19,13 @@ export function append(db: Db, input: Append): { seqs: number[] } | Refused {
   const stale = checkFence(session, input.fence);
   if (stale !== undefined) return stale;
   const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
-  db.run(sql.growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+  db.send(growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
   if (input.usage !== undefined)
     addSessionUsage(db, session, { purpose: "answer", usage: input.usage, now: input.now });
   // The message now contains the draft that the lease holder saved before the message was complete.
-  if (input.fence !== undefined && grown.seqs.length > 0) db.run(sql.clearTurnDraftSql, session.n);
+  if (input.fence !== undefined && grown.seqs.length > 0) db.send(clearTurnDraftSql, session.n);
   // Only messages of people count as activity of the conversations, not those of agents or processes.
-  if (grown.humans > 0) db.run(sql.touchSessionConversationsSql, input.now, session.n);
+  if (grown.humans > 0) db.send(touchSessionConversationsSql, input.now, session.n);
   return { seqs: grown.seqs };
 }
 
@@ -56,12 +60,12 @@ export function insertMessages(
   let lastAt = 0;
   let humans = 0;
   let toolCalls = 0;
-  for (const blob of blobs ?? []) db.run(sql.insertBlobSql, blob.hash, blob.bytes.byteLength, blob.bytes);
+  for (const blob of blobs ?? []) db.send(insertBlobSql, blob.hash, blob.bytes.byteLength, blob.bytes);
   for (const message of messages) {
     const seq = session.next_seq + seqs.length;
     const at = message.at ?? now;
     const [role, text, parts, meta] = toMessageColumns(message);
-    db.run(sql.insertMessageSql, toMessageId(session.n, seq), at, role, text, parts, meta);
+    db.send(insertMessageSql, toMessageId(session.n, seq), at, role, text, parts, meta);
     if (parts !== null) recordBlobUses(db, session.n, message);
     seqs.push(seq);
     lastAt = Math.max(lastAt, at);
@@ -75,11 +79,11 @@ export function insertMessages(
 export function recordBlobUses(db: Db, session: number, message: Pick<NewMessage, "parts">): void {
   for (const part of message.parts) {
     if (!("blob" in part) || part.blob === undefined) continue;
-    if (db.get(sql.blobSizeSql, part.blob) === undefined) {
+    if (db.get(blobSizeSql, part.blob) === undefined) {
       throw new PostriderError("invalid_input", "A part refers to a blob that does not exist.", {
         details: { field: "blob", hash: part.blob },
       });
     }
-    db.run(sql.insertBlobUseSql, part.blob, session);
+    db.send(insertBlobUseSql, part.blob, session);
   }
 }

@@ -9,11 +9,20 @@ import { getParticipant } from "../../core/identity.ts";
 import { type Asker, getChatAudience, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { getAccount } from "./access.ts";
+import type { Db } from "./db.ts";
 import { convertReadable, type JsonCell, parseObject, requireObject } from "./json-columns.ts";
 import type { ConversationRow } from "./rows.ts";
-import * as sql from "./sql.ts";
+import {
+  approvalRuleSql,
+  approvalRulesSql,
+  deleteApprovalRuleSql,
+  deleteOppositeApprovalRuleSql,
+  upsertApprovalRuleSql,
+} from "./statements/approvals.ts";
+import { conversationByNumberSql } from "./statements/conversations.ts";
+import { sessionByIdSql } from "./statements/sessions.ts";
+import { turnToFinishSql } from "./statements/turns.ts";
 
 export interface ApprovalRow {
   n: number;
@@ -56,7 +65,7 @@ export function createApproval(
     fence: number;
     attempt: number;
     target: string;
-  }>(sql.turnToFinishSql, input.turn);
+  }>(turnToFinishSql, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse(
       "stale_fence",
@@ -67,7 +76,7 @@ export function createApproval(
   const before =
     turn.attempt === 1 ? undefined : adoptEarlierApproval(db, { ...turn, n: input.turn }, request, input.now);
   if (before !== undefined) return toApproval(before);
-  const { lastInsertRowid } = db.run(
+  const number = db.insert(
     `insert into approvals (session, conversation, person, turn, attempt, target, request, asked_at, deadline)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     turn.session,
@@ -84,7 +93,7 @@ export function createApproval(
     input.now,
     input.deadline,
   );
-  return toApproval(getApprovalRow(db, lastInsertRowid));
+  return toApproval(getApprovalRow(db, number));
 }
 
 /** Takes over the first open or answered request of an earlier attempt with the same text. */
@@ -104,13 +113,13 @@ function adoptEarlierApproval(
     request,
     now,
   );
-  if (found !== undefined) db.run("update approvals set attempt = ? where n = ?", attempt, found.n);
+  if (found !== undefined) db.send("update approvals set attempt = ? where n = ?", attempt, found.n);
   return found;
 }
 
 /** In a shared conversation, the sender of the turn's last input; the owner if that sender has no name. */
 function findApprover(db: Db, conversation: number, target: Source): PersonId {
-  const own = db.get<ConversationRow>(sql.conversationByNumberSql, conversation)?.person;
+  const own = db.get<ConversationRow>(conversationByNumberSql, conversation)?.person;
   if (own !== null && own !== undefined) return own;
   const { id, altId } = getParticipant(target) ?? {};
   const known = getAccount(db, {
@@ -139,7 +148,7 @@ export function answerApproval(
   }
   const isLate = now > row.deadline && input.answer !== "expired";
   const answer = isLate ? "expired" : input.answer;
-  db.run("update approvals set answer = ?, answered_at = ? where n = ?", answer, now, row.n);
+  db.send("update approvals set answer = ?, answered_at = ? where n = ?", answer, now, row.n);
   if (isLate) return refuseLateAnswer();
   saveApprovalRule(db, row, answer, now);
   return toApproval({ ...row, answer, answered_at: now });
@@ -155,18 +164,18 @@ function saveApprovalRule(
   const { pattern, folder = ANY_FOLDER } = request;
   if (pattern === undefined) return;
   if (answer === "never") {
-    db.run(sql.deleteOppositeApprovalRuleSql, person, pattern, 0);
-    db.run(sql.upsertApprovalRuleSql, person, pattern, ANY_FOLDER, 0, now, 1);
+    db.send(deleteOppositeApprovalRuleSql, person, pattern, 0);
+    db.send(upsertApprovalRuleSql, person, pattern, ANY_FOLDER, 0, now, 1);
   } else if (answer === "always" && canBeKept(request)) {
-    db.run(sql.deleteOppositeApprovalRuleSql, person, pattern, 1);
-    db.run(sql.upsertApprovalRuleSql, person, pattern, folder, 0, now, 0);
+    db.send(deleteOppositeApprovalRuleSql, person, pattern, 1);
+    db.send(upsertApprovalRuleSql, person, pattern, folder, 0, now, 0);
   } else if (answer === "session" && canBeKept(request)) {
-    db.run(sql.upsertApprovalRuleSql, person, pattern, folder, session, now, 0);
+    db.send(upsertApprovalRuleSql, person, pattern, folder, session, now, 0);
   }
 }
 
 export function moveApprovalDeadline(db: Db, input: { approval: number; deadline: number }): void {
-  db.run("update approvals set deadline = ? where n = ? and answer is null", input.deadline, input.approval);
+  db.send("update approvals set deadline = ? where n = ? and answer is null", input.deadline, input.approval);
 }
 
 function refuseLateAnswer(): Refused {
@@ -205,21 +214,19 @@ export function checkApprovalRules(
   input: { person: PersonId; session: string; pattern: string; folder?: string },
 ): "allowed" | "never" | undefined {
   const { person, session, pattern, folder = ANY_FOLDER } = input;
-  const row = db.get<{ never: number | null }>(sql.approvalRuleSql, person, pattern, folder, session);
+  const row = db.get<{ never: number | null }>(approvalRuleSql, person, pattern, folder, session);
   const never = row?.never ?? undefined;
   return never === undefined ? undefined : never === 0 ? "allowed" : "never";
 }
 
 export function listApprovalRules(db: Db, { person }: { person: PersonId }): ApprovalRule[] {
-  return db
-    .all<ApprovalRuleRow>(sql.approvalRulesSql, person)
-    .map(({ pattern, folder, session, at, never }) => ({
-      pattern,
-      ...(folder !== ANY_FOLDER && { folder }),
-      kind: never === 1 ? "never" : "allowed",
-      ...(session !== null && { session }),
-      at,
-    }));
+  return db.all<ApprovalRuleRow>(approvalRulesSql, person).map(({ pattern, folder, session, at, never }) => ({
+    pattern,
+    ...(folder !== ANY_FOLDER && { folder }),
+    kind: never === 1 ? "never" : "allowed",
+    ...(session !== null && { session }),
+    at,
+  }));
 }
 
 export function removeApprovalRule(
@@ -227,8 +234,8 @@ export function removeApprovalRule(
   input: { person: PersonId; pattern: string; folder?: string; session?: string },
 ): boolean {
   const { person, pattern, folder = ANY_FOLDER, session } = input;
-  const scope = session === undefined ? 0 : db.get<{ n: number }>(sql.sessionByIdSql, session)?.n;
-  return scope !== undefined && db.run(sql.deleteApprovalRuleSql, person, pattern, folder, scope).changes > 0;
+  const scope = session === undefined ? 0 : db.get<{ n: number }>(sessionByIdSql, session)?.n;
+  return scope !== undefined && db.run(deleteApprovalRuleSql, person, pattern, folder, scope) > 0;
 }
 
 function findApprovalRow(db: Db, n: number): ApprovalRow | undefined {

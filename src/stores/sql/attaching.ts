@@ -2,7 +2,7 @@ import type { Opened } from "../../core/conversation.ts";
 import { isRefused, type Refused } from "../../core/refusal.ts";
 import type { Attach } from "../../ports/conversation-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { requireObject } from "./json-columns.ts";
 import {
   type ConversationMatch,
@@ -12,7 +12,7 @@ import {
   recordDecision,
 } from "./routing.ts";
 import type { SessionRow } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { insertProfileSql, reopenSessionSql } from "./statements/sessions.ts";
 import {
   type ChatRow,
   canSpeakIn,
@@ -38,7 +38,7 @@ export function attach(db: Db, input: SessionRequest & Attach): Opened | Refused
   const moved = moveConversation(db, asker, found, target, now, found.account !== match.account);
   if (isRefused(moved) || moved.session.endedAt === undefined) return moved;
   // The session was closed by hand while the conversation still pointed to it.
-  db.run(sql.reopenSessionSql, target.n);
+  db.send(reopenSessionSql, target.n);
   return readOpened(db, found.n, moved);
 }
 
@@ -61,9 +61,9 @@ function attachNewConversation(
   if (!canSpeakIn(asker, chat)) return conversationNotFound;
   const refused = checkReaders(asker, chat, target) ?? leaveChat(db, chat, target, now);
   if (refused !== undefined) return refused;
-  db.run(sql.insertProfileSql, profile, now);
+  db.send(insertProfileSql, profile, now);
   const n = insertConversationRow(db, input, match.account, person, target.n, now);
   recordDecision(db, n, now, "created", { to: target.id });
-  db.run(sql.reopenSessionSql, target.n);
+  db.send(reopenSessionSql, target.n);
   return readOpened(db, n, { created: false, usesOldScope: false });
 }

@@ -1,7 +1,8 @@
 import type { NewMessage } from "../../core/message.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { SEQS_PER_SESSION, toMessageId } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { deleteUnusedBlobSql } from "./statements/blobs.ts";
+import { deliveryUsingBlobSql } from "./statements/deliveries.ts";
 
 /** In blob_uses.session: a delivery without a session needs the blob. */
 export const NO_SESSION = 0;
@@ -18,9 +19,9 @@ export function releaseBlob(db: Db, hash: string): void {
     hash,
   )) {
     if (!isBlobNeeded(db, session, hash))
-      db.run("delete from blob_uses where hash = ? and session = ?", hash, session);
+      db.send("delete from blob_uses where hash = ? and session = ?", hash, session);
   }
-  db.run(sql.deleteUnusedBlobSql, hash);
+  db.send(deleteUnusedBlobSql, hash);
 }
 
 function isBlobNeeded(db: Db, session: number, hash: string): boolean {
@@ -36,7 +37,7 @@ function isBlobNeeded(db: Db, session: number, hash: string): boolean {
   );
   return (
     named ||
-    db.get(sql.deliveryUsingBlobSql, hash, hash) !== undefined ||
+    db.get(deliveryUsingBlobSql, hash, hash) !== undefined ||
     db.get(
       `select 1 from inbox i join conversations c on c.n = i.conversation
        where i.state = 0 and c.session = ? and instr(i.message, ?) > 0`,

@@ -23,14 +23,15 @@ import {
   type ViewChangeResult,
 } from "../../core/view-change.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { checkFence, insertMessages } from "./append.ts";
+import type { Db } from "./db.ts";
 import { requireObject } from "./json-columns.ts";
 import { getSessionRow, insertSessionRow } from "./routing.ts";
 import { type SessionRow, toMessage, toMessageId, toSession } from "./rows.ts";
 import { isRunnerAlive } from "./runners.ts";
 import { findFreeTitle } from "./sessions.ts";
-import * as sql from "./sql.ts";
+import { messagesBetweenSql } from "./statements/messages.ts";
+import { growSessionSql, sessionByIdSql } from "./statements/sessions.ts";
 import { addSessionUsage } from "./usage.ts";
 import { readView } from "./views.ts";
 import { findVisibleSession } from "./visibility.ts";
@@ -91,7 +92,7 @@ export function changeView(db: Db, input: ViewChange): ViewChangeResult | Refuse
       return cutSessionView(db, session, state, keep, input);
     }
     case "rewind": {
-      const target = db.get<SessionRow>(sql.sessionByIdSql, input.to.session);
+      const target = db.get<SessionRow>(sessionByIdSql, input.to.session);
       const position = target && findPosition(state, target.n, input.to.seq);
       if (position === undefined) return refuse("not_found", "This session does not show that message.");
       return cutSessionView(db, session, state, position + 1, input);
@@ -126,7 +127,7 @@ export function fork(
 ): Session | Refused {
   const origin = findVisibleSession(db, input.asker, input.session);
   if (origin === undefined) return refuse("not_found", "There is no such session.");
-  if (db.get(sql.sessionByIdSql, input.newSession.id) !== undefined) {
+  if (db.get(sessionByIdSql, input.newSession.id) !== undefined) {
     return refuse("invalid_input", `There is a session ${input.newSession.id} already.`, { field: "id" });
   }
   const { now } = input;
@@ -154,7 +155,7 @@ export function fork(
     { profile: origin.profile, owner: origin.owner, now },
     origin.id,
   );
-  db.run(
+  db.send(
     "update sessions set audience = ?, platform = ?, origin = ?, display_name = ? where n = ?",
     origin.audience,
     origin.platform,
@@ -196,7 +197,7 @@ function cutSessionView(
   const saved = saveView(db, session, state, cutView(state, keep), input, session.version);
   if (first === undefined) return saved;
   const row = db.rows(
-    sql.messagesBetweenSql,
+    messagesBetweenSql,
     toMessageId(first.session, first.seq),
     toMessageId(first.session, first.seq),
   )[0];
@@ -210,7 +211,7 @@ function countMessagesAfterSummary(
   state: ViewState,
   { count, last }: { count: number; last: { session: string; seq: number } },
 ): number | undefined {
-  const session = db.get<SessionRow>(sql.sessionByIdSql, last.session);
+  const session = db.get<SessionRow>(sessionByIdSql, last.session);
   const position = session && findPosition(state, session.n, last.seq);
   return position === count - 1 ? countShown(state) - count : undefined;
 }
@@ -241,7 +242,7 @@ function appendMessages(
 ): void {
   const blobs = input.kind === "rewrite" ? input.blobs : undefined;
   const grown = insertMessages(db, session, messages, blobs, input.now);
-  db.run(sql.growSessionSql, messages.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+  db.send(growSessionSql, messages.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
 }
 
 function saveView(
@@ -260,7 +261,7 @@ function saveView(
   writeVersion(db, session.n, version, input.kind, after, redoTo ?? null, session.next_seq, now);
   writeHidden(db, session.n, after.hidden);
   // The age of a version counts from its end, which is the start of the next one.
-  db.run(
+  db.send(
     `delete from views where session = ? and (version <= ?
        or version < (select max(version) from views where session = ? and at < ?))`,
     session.n,
@@ -281,7 +282,7 @@ function writeVersion(
   nextSeq: number,
   now: number,
 ): void {
-  db.run(
+  db.send(
     "insert into views (session, version, kind, at, next_seq, redo) values (?, ?, ?, ?, ?, ?)",
     session,
     version,
@@ -291,7 +292,7 @@ function writeVersion(
     redoTo,
   );
   view.pieces.forEach((piece, position) => {
-    db.run(
+    db.send(
       "insert into pieces (session, version, position, piece_session, from_seq, to_seq) values (?, ?, ?, ?, ?, ?)",
       session,
       version,
@@ -301,13 +302,13 @@ function writeVersion(
       piece.to ?? null,
     );
   });
-  if (version > 0) db.run("update sessions set version = ? where n = ?", version, session);
+  if (version > 0) db.send("update sessions set version = ? where n = ?", version, session);
 }
 
 function writeHidden(db: Db, session: number, hidden: readonly SeqRange[]): void {
-  db.run("delete from hidden where session = ?", session);
+  db.send("delete from hidden where session = ?", session);
   for (const { from, to } of hidden) {
-    db.run("insert into hidden (session, from_seq, to_seq) values (?, ?, ?)", session, from, to);
+    db.send("insert into hidden (session, from_seq, to_seq) values (?, ?, ?)", session, from, to);
   }
 }
 

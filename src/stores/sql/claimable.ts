@@ -1,6 +1,6 @@
 import { EDITOR_PLATFORM } from "../../core/platforms.ts";
 import type { ClaimBy } from "../../core/turn.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { buildLivenessCheck } from "./runners.ts";
 
 interface PendingInput {

@@ -1,11 +1,11 @@
 import { getText, type NewMessage, textPart } from "../../core/message.ts";
 import type { Source } from "../../core/source.ts";
 import type { AcceptCommand, OrphanedCommand } from "../../core/turn.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { findDuplicate, insertInboxRow } from "./inbox.ts";
 import { convertReadable, requireObject } from "./json-columns.ts";
 import { filterOrphaned } from "./runners.ts";
-import * as sql from "./sql.ts";
+import { unansweredCommandsSql } from "./statements/inbox.ts";
 
 /** In inbox.conversation: a command belongs to no conversation, and must not create one. */
 const NO_CONVERSATION = 0;
@@ -34,7 +34,7 @@ interface CommandRow {
 }
 
 export function listOrphanedCommands(db: Db, input: { platform: string; now: number }): OrphanedCommand[] {
-  const rows = filterOrphaned(db, db.all<CommandRow>(sql.unansweredCommandsSql, input.platform), input.now);
+  const rows = filterOrphaned(db, db.all<CommandRow>(unansweredCommandsSql, input.platform), input.now);
   return convertReadable(rows, (row) => ({
     inbox: row.n,
     source: requireObject<Source>(row.source, { table: "inbox", column: "source", row: row.n }),

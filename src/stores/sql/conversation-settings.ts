@@ -1,10 +1,10 @@
 import type { Conversation, ConversationSettings, SettingsChange } from "../../core/conversation.ts";
 import type { Asker } from "../../core/owner.ts";
 import type { Refused } from "../../core/refusal.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { buildConversationKey, getSessionRow } from "./routing.ts";
 import { parseConversationSettings, toConversation } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { setSettingsSql } from "./statements/conversations.ts";
 import { conversationNotFound, findConversationRow } from "./switching.ts";
 import { isVisible } from "./visibility.ts";
 
@@ -17,7 +17,7 @@ export function changeConversationSettings(
   const session = getSessionRow(db, row.session);
   if (!isVisible(input.asker, session)) return conversationNotFound;
   const settings = applySettingsChange(parseConversationSettings(row), input.change);
-  db.run(sql.setSettingsSql, settings, row.n);
+  db.send(setSettingsSql, settings, row.n);
   return toConversation({ ...row, settings }, buildConversationKey(db, row), session.id);
 }
 

@@ -12,9 +12,9 @@ import type {
 import type { Part } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { recordBlobUses } from "./append.ts";
 import { getBlobHashes, NO_SESSION, releaseBlob } from "./blobs.ts";
+import type { Db } from "./db.ts";
 import {
   convertReadable,
   type JsonCell,
@@ -26,7 +26,24 @@ import {
 import { markProcessReported } from "./processes.ts";
 import type { SessionRow } from "./rows.ts";
 import { filterOrphaned } from "./runners.ts";
-import * as sql from "./sql.ts";
+import { markApprovalSentSql } from "./statements/approvals.ts";
+import { insertBlobSql } from "./statements/blobs.ts";
+import { clearNoticeDueSql } from "./statements/conversations.ts";
+import {
+  beginDeliverySql,
+  deferredDeliveriesSql,
+  deliveryByNumberSql,
+  dueDeliveriesOnPlatformSql,
+  dueDeliveriesSql,
+  insertDeliverySql,
+  sendingDeliveriesSql,
+  setDeliveryQuietSql,
+  setReplacedDeliverySql,
+  settleDeliverySql,
+} from "./statements/deliveries.ts";
+import { finishCommandSql } from "./statements/inbox.ts";
+import { setProcessProgressSql } from "./statements/processes.ts";
+import { sessionByIdSql } from "./statements/sessions.ts";
 
 export interface DeliveryRow {
   n: number;
@@ -62,8 +79,8 @@ export interface DeliveryOwner {
 export function insertDelivery(db: Db, by: DeliveryOwner, delivery: NewDelivery, now: number): Delivery {
   const isSending = delivery.sendNow ?? false;
   recordBlobUses(db, by.session?.n ?? NO_SESSION, delivery);
-  const { lastInsertRowid: n } = db.run(
-    sql.insertDeliverySql,
+  const n = db.insert(
+    insertDeliverySql,
     delivery.target.platform,
     by.session?.n ?? null,
     by.turn ?? null,
@@ -76,7 +93,7 @@ export function insertDelivery(db: Db, by: DeliveryOwner, delivery: NewDelivery,
     null,
     now,
   );
-  if (delivery.quiet) db.run(sql.setDeliveryQuietSql, n);
+  if (delivery.quiet) db.send(setDeliveryQuietSql, n);
   // Built from the input instead of a second read: every answer ends with a delivery.
   const { target, parts, replyTo, buttons, quiet } = delivery;
   return {
@@ -111,25 +128,25 @@ export function beginDelivery(
   db: Db,
   input: { delivery: number; runner: string; now: number },
 ): Delivery | undefined {
-  if (db.run(sql.beginDeliverySql, input.runner, input.delivery).changes === 0) return undefined;
+  if (db.run(beginDeliverySql, input.runner, input.delivery) === 0) return undefined;
   return loadDelivery(db, input.delivery);
 }
 
 export function loadDelivery(db: Db, n: number): Delivery | undefined {
-  const row = db.get<DeliveryRow>(sql.deliveryByNumberSql, n);
+  const row = db.get<DeliveryRow>(deliveryByNumberSql, n);
   return row && toDelivery(row);
 }
 
 export function settle(db: Db, input: Settle): SettledDelivery | Refused {
-  const row = db.get<DeliveryRow>(sql.deliveryByNumberSql, input.delivery);
+  const row = db.get<DeliveryRow>(deliveryByNumberSql, input.delivery);
   if (row === undefined) return refuse("not_found", "There is no such delivery.");
   if (row.state === "sent" || row.state === "dead") return toDelivery(row);
   if (row.state === "draft")
     return refuse("not_allowed", "A draft belongs to its turn and is settled when the turn ends.");
   const { outcome, now } = input;
   const isPending = outcome.state === "waiting";
-  db.run(
-    sql.settleDeliverySql,
+  db.send(
+    settleDeliverySql,
     outcome.state,
     isPending ? outcome.nextAt : row.next_at,
     isPending && outcome.shown !== undefined ? toShownColumn(outcome.shown) : row.shown,
@@ -144,7 +161,7 @@ export function settle(db: Db, input: Settle): SettledDelivery | Refused {
   if (!isPending && row.session_id === null)
     for (const hash of getBlobHashes({ parts: parseList<Part>(row.parts) ?? [] })) releaseBlob(db, hash);
   const notice = insertNotice(db, row, input);
-  const settled = toDelivery(db.get<DeliveryRow>(sql.deliveryByNumberSql, row.n) ?? row);
+  const settled = toDelivery(db.get<DeliveryRow>(deliveryByNumberSql, row.n) ?? row);
   return { ...settled, ...(notice !== undefined && { notice }) };
 }
 
@@ -153,28 +170,27 @@ function insertNotice(db: Db, row: DeliveryRow, { notice, outcome, now }: Settle
   const isOver = outcome.state === "dead" || (outcome.state === "waiting" && outcome.deferred === true);
   if (notice === undefined || !isOver || row.aside_at !== null) return undefined;
   const inserted = insertDelivery(db, { runner: "" }, { ...notice, sendNow: false }, now);
-  db.run(sql.setReplacedDeliverySql, row.n, inserted.number);
+  db.send(setReplacedDeliverySql, row.n, inserted.number);
   return { ...inserted, noticeFor: row.n };
 }
 
 export function listDeferredDeliveries(db: Db, { limit }: { readonly limit: number }): Delivery[] {
-  return db.all<DeliveryRow>(sql.deferredDeliveriesSql, limit).map(toDelivery);
+  return db.all<DeliveryRow>(deferredDeliveriesSql, limit).map(toDelivery);
 }
 
 export function enqueue(db: Db, input: Enqueue): { deliveries: Delivery[] } {
   const { runner, processReport, now } = input;
   if (processReport !== undefined && !markProcessReported(db, { ...processReport, now }))
     return { deliveries: [] };
-  for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlobSql, hash, bytes.byteLength, bytes);
-  const found =
-    input.session === undefined ? undefined : db.get<SessionRow>(sql.sessionByIdSql, input.session);
+  for (const { hash, bytes } of input.blobs ?? []) db.send(insertBlobSql, hash, bytes.byteLength, bytes);
+  const found = input.session === undefined ? undefined : db.get<SessionRow>(sessionByIdSql, input.session);
   const by = { session: found?.removed_at === null ? found : undefined, runner };
   const deliveries = input.deliveries.map((delivery) => insertDelivery(db, by, delivery, now));
-  if (input.answeredCommand !== undefined) db.run(sql.finishCommandSql, input.answeredCommand);
-  if (input.resetNoticeFor !== undefined) db.run(sql.clearNoticeDueSql, input.resetNoticeFor);
-  if (input.approval !== undefined) db.run(sql.markApprovalSentSql, input.approval);
+  if (input.answeredCommand !== undefined) db.send(finishCommandSql, input.answeredCommand);
+  if (input.resetNoticeFor !== undefined) db.send(clearNoticeDueSql, input.resetNoticeFor);
+  if (input.approval !== undefined) db.send(markApprovalSentSql, input.approval);
   if (processReport?.isProgress && deliveries[0] !== undefined)
-    db.run(sql.setProcessProgressSql, deliveries[0].number, processReport.process);
+    db.send(setProcessProgressSql, deliveries[0].number, processReport.process);
   return { deliveries };
 }
 
@@ -189,13 +205,13 @@ export function listPendingDeliveries(
   const { dueAt, limit, platform, after = 0 } = input;
   const rows =
     platform === undefined
-      ? db.all<DeliveryRow>(sql.dueDeliveriesSql, dueAt, after, limit)
-      : db.all<DeliveryRow>(sql.dueDeliveriesOnPlatformSql, platform, dueAt, after, limit);
+      ? db.all<DeliveryRow>(dueDeliveriesSql, dueAt, after, limit)
+      : db.all<DeliveryRow>(dueDeliveriesOnPlatformSql, platform, dueAt, after, limit);
   return convertReadable(rows, toDelivery);
 }
 
 export function listOrphanedDeliveries(db: Db, input: { platform: string; now: number }): Delivery[] {
-  const rows = filterOrphaned(db, db.all<DeliveryRow>(sql.sendingDeliveriesSql, input.platform), input.now);
+  const rows = filterOrphaned(db, db.all<DeliveryRow>(sendingDeliveriesSql, input.platform), input.now);
   return convertReadable(rows, toDelivery);
 }
 

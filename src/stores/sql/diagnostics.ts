@@ -3,15 +3,18 @@ import { matchesKey, parseKey } from "../../core/key.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { InboundQuery } from "../../ports/inbox-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { type AccountRow, accountByNumberSql } from "./accounts.ts";
+import type { Db } from "./db.ts";
 import { type DeliveryRow, toDelivery } from "./deliveries.ts";
 import { INBOX_STATES } from "./inbox.ts";
 import { convertReadable } from "./json-columns.ts";
 import { buildConversationKey, getSessionRow, toIdentity } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toConversation } from "./rows.ts";
 import { type DecisionRow, toDecision } from "./session-reads.ts";
-import * as sql from "./sql.ts";
+import { conversationByNumberSql } from "./statements/conversations.ts";
+import { pendingInConversationSql } from "./statements/inbox.ts";
+import { backgroundProcessesSql } from "./statements/processes.ts";
+import { sessionByNumberSql } from "./statements/sessions.ts";
 import { canSpeakIn, findConversationRow } from "./switching.ts";
 import { findVisibleSession, isVisible } from "./visibility.ts";
 
@@ -38,7 +41,7 @@ export function getDiagnostics(db: Db, input: SessionRequest): Diagnostics | und
       .filter((row) => findConversationRow(db, input.asker, row.conversation) !== undefined)
       .map((row) => ({ ...toDecision(row), conversation: row.conversation })),
     holds: db.all("select name, until from holds where session = ? order by until", n),
-    processes: db.all(sql.backgroundProcessesSql, n),
+    processes: db.all(backgroundProcessesSql, n),
   };
 }
 
@@ -97,8 +100,8 @@ interface InboxRow {
 
 function toInboundRecord(db: Db, asker: Asker, row: InboxRow): InboundRecord | undefined {
   const turn = row.turn === null ? undefined : db.get<TurnRow>("select * from turns where n = ?", row.turn);
-  const session = turn && db.get<SessionRow>(sql.sessionByNumberSql, turn.session);
-  const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, row.conversation);
+  const session = turn && db.get<SessionRow>(sessionByNumberSql, turn.session);
+  const conversation = db.get<ConversationRow>(conversationByNumberSql, row.conversation);
   const isAllowed =
     isEveryone(asker) ||
     (session !== undefined && isVisible(asker, session)) ||
@@ -146,7 +149,7 @@ export function describeConversation(db: Db, row: ConversationRow): Conversation
         person: account.person,
       },
     }),
-    waiting: db.all(sql.pendingInConversationSql, row.n).length,
+    waiting: db.all(pendingInConversationSql, row.n).length,
   };
 }
 

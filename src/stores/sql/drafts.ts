@@ -1,25 +1,33 @@
 import type { Delivery, NewDelivery } from "../../core/delivery.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { BeginDraft, DraftOutcome, Turn } from "../../core/turn.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { recordBlobUses } from "./append.ts";
 import { NO_SESSION } from "./blobs.ts";
+import type { Db } from "./db.ts";
 import { type DeliveryOwner, loadDelivery, toContentColumns, toShown, toShownColumn } from "./deliveries.ts";
-import * as sql from "./sql.ts";
+import {
+  abandonDraftSql,
+  completeDraftSql,
+  deleteDraftSql,
+  draftByTurnSql,
+  insertDeliverySql,
+  setDraftShownSql,
+} from "./statements/deliveries.ts";
+import { turnByNumberSql } from "./statements/turns.ts";
 
 export function beginDraft(db: Db, input: BeginDraft): Delivery | Refused {
   const { target, replyTo, now } = input;
   const turn = db.get<{ session: number; runner: string; state: string; fence: number }>(
-    sql.turnByNumberSql,
+    turnByNumberSql,
     input.turn,
   );
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse("stale_fence", "This turn was finished or taken over by another runner.");
   }
-  const existing = db.get<{ n: number }>(sql.draftByTurnSql, input.turn);
+  const existing = db.get<{ n: number }>(draftByTurnSql, input.turn);
   if (existing !== undefined) return requireDelivery(db, existing.n);
-  const { lastInsertRowid } = db.run(
-    sql.insertDeliverySql,
+  const number = db.insert(
+    insertDeliverySql,
     target.platform,
     turn.session,
     input.turn,
@@ -33,7 +41,7 @@ export function beginDraft(db: Db, input: BeginDraft): Delivery | Refused {
     toShownColumn("unknown"),
     now,
   );
-  return requireDelivery(db, lastInsertRowid);
+  return requireDelivery(db, number);
 }
 
 function requireDelivery(db: Db, n: number): Delivery {
@@ -43,13 +51,13 @@ function requireDelivery(db: Db, n: number): Delivery {
 }
 
 export function recordDraftOutcome(db: Db, { delivery, shown }: DraftOutcome): void {
-  if (shown === "nothing") db.run(sql.deleteDraftSql, delivery);
-  else db.run(sql.setDraftShownSql, toShownColumn(shown), delivery);
+  if (shown === "nothing") db.send(deleteDraftSql, delivery);
+  else db.send(setDraftShownSql, toShownColumn(shown), delivery);
 }
 
 /** The draft of an earlier attempt of a turn. */
 export function findDraft(db: Db, turn: number): Turn["draftDelivery"] {
-  const row = db.get<{ n: number; shown: string | null }>(sql.draftByTurnSql, turn);
+  const row = db.get<{ n: number; shown: string | null }>(draftByTurnSql, turn);
   return row && { delivery: row.n, shown: toShown(row.shown) };
 }
 
@@ -63,8 +71,8 @@ export function completeDraft(
 ): Delivery {
   const isSending = delivery.sendNow ?? false;
   recordBlobUses(db, by.session?.n ?? NO_SESSION, delivery);
-  db.run(
-    sql.completeDraftSql,
+  db.send(
+    completeDraftSql,
     delivery.target.platform,
     JSON.stringify(delivery.target),
     ...toContentColumns(delivery),
@@ -79,5 +87,5 @@ export function completeDraft(
 
 /** The turn ended without text for the draft. If the draft was shown, it stays in the chat. */
 export function abandonDraft(db: Db, n: number, now: number): void {
-  db.run(sql.abandonDraftSql, "Its turn ended without it.", now, n);
+  db.send(abandonDraftSql, "Its turn ended without it.", now, n);
 }

@@ -5,8 +5,8 @@ import { type Refused, refuse } from "../../core/refusal.ts";
 import { buildIndexText } from "../../core/search-terms.ts";
 import type { Source } from "../../core/source.ts";
 import type { ErasePerson, ErasureProgress } from "../../ports/access-store.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { getBlobHashes, releaseBlob } from "./blobs.ts";
+import type { Db } from "./db.ts";
 import { parseList, parseObject } from "./json-columns.ts";
 import { eraseMemories } from "./memory.ts";
 import { recordSender } from "./message-senders.ts";
@@ -30,7 +30,10 @@ import { getSessionRow, insertSessionRow, pointConversation, recordDecision } fr
 import { type ConversationRow, SEQS_PER_SESSION, type SessionRow, toMessage, toMessageId } from "./rows.ts";
 import { isRunnerAlive } from "./runners.ts";
 import { clearIndex, isIndexedRole } from "./search.ts";
-import * as sql from "./sql.ts";
+import { deleteSessionApprovalRulesSql } from "./statements/approvals.ts";
+import { messagesBetweenSql, rolesBetweenSql } from "./statements/messages.ts";
+import { endUnreferencedSessionSql } from "./statements/sessions.ts";
+import { clearTurnDraftSql, endTurnSql } from "./statements/turns.ts";
 
 /** The number of rows to scan for each message that a step may change. */
 const SCANNED_ROWS_PER_MESSAGE = 20;
@@ -108,9 +111,9 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
   if (left !== undefined) return;
   const hashes = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
   // Pieces of it in a view of another owner would show nothing.
-  db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
-  db.run("delete from blob_uses where session = ?", n);
-  db.run("delete from sessions where n = ?", n);
+  db.send("delete from pieces where piece_session = ? and piece_session <> session", n);
+  db.send("delete from blob_uses where session = ?", n);
+  db.send("delete from sessions where n = ?", n);
   for (const { hash } of hashes) releaseBlob(db, hash);
   sweepRemoved(db, now);
 }
@@ -129,18 +132,18 @@ function eraseSessionRecords(db: Db, session: SessionRow, now: number): void {
     "processes",
     "usage",
   ])
-    db.run(`delete from ${table} where session = ?`, n);
-  db.run(sql.deleteSessionApprovalRulesSql, n);
-  db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
+    db.send(`delete from ${table} where session = ?`, n);
+  db.send(deleteSessionApprovalRulesSql, n);
+  db.send("delete from pieces where piece_session = ? and piece_session <> session", n);
   for (const conversation of db.all<ConversationRow>("select * from conversations where session = ?", n)) {
     if (conversation.person === session.owner) eraseConversation(db, conversation.n);
     else moveToNewSession(db, conversation, session, now);
   }
-  db.run(
+  db.send(
     "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
     n,
   );
-  db.run(
+  db.send(
     `update sessions set removed_at = coalesce(removed_at, ?), title = null, origin = null, display_name = null,
        cwd = null, config = null, lease_holder = null where n = ?`,
     now,
@@ -163,9 +166,9 @@ function moveToNewSession(db: Db, conversation: ConversationRow, session: Sessio
 }
 
 function eraseConversation(db: Db, n: number): void {
-  db.run("delete from inbox where conversation = ?", n);
-  db.run("delete from decisions where conversation = ?", n);
-  db.run("delete from conversations where n = ?", n);
+  db.send("delete from inbox where conversation = ?", n);
+  db.send("delete from decisions where conversation = ?", n);
+  db.send("delete from conversations where n = ?", n);
 }
 
 /** An erased message keeps its position, without text, names and files. */
@@ -174,6 +177,7 @@ const ERASED = JSON.stringify({ extra: { erased: true } });
 const ERASED_PROACTIVE = JSON.stringify({ origin: { proactive: true }, extra: { erased: true } });
 const USER = ROLES.indexOf("user");
 const NOTE = ROLES.indexOf("note");
+const ROLES_PER_PAGE = 1000;
 
 function eraseMessagesElsewhere(db: Db, ids: readonly number[]): void {
   for (const [n, personIds] of Map.groupBy(ids, (id) => Math.floor(id / SEQS_PER_SESSION))) {
@@ -185,10 +189,10 @@ function eraseMessagesElsewhere(db: Db, ids: readonly number[]): void {
     );
     // Automatic titles are made of the first message.
     if (first !== undefined && personIds.includes(first.id))
-      db.run("update sessions set title = null where n = ?", n);
+      db.send("update sessions set title = null where n = ?", n);
     for (const id of findMessagesToErase(db, n, new Set(personIds))) blankMessage(db, session, id);
     // The draft of the current turn may answer them, too.
-    db.run(sql.clearTurnDraftSql, n);
+    db.send(clearTurnDraftSql, n);
   }
 }
 
@@ -202,19 +206,27 @@ function findMessagesToErase(db: Db, n: number, personIds: ReadonlySet<number>):
   const last = Math.max(...personIds);
   let isPersonTurn = false;
   let isAnswering = false;
-  for (const [id, role] of db.each(
-    "select id, role from messages where id between ? and ? order by id",
-    first,
-    toMessageId(n, SEQS_PER_SESSION - 1),
-  ) as Iterable<[number, number]>) {
-    if (role === USER) {
-      if (isAnswering && id > last) break;
-      isPersonTurn = (isPersonTurn && !isAnswering) || personIds.has(id);
-      isAnswering = false;
-      if (personIds.has(id)) found.push(id);
-    } else if (role !== NOTE) {
-      isAnswering = true;
-      if (isPersonTurn) found.push(id);
+  // In pages: what follows the last message may be long, and is needed only up to the next message of a person.
+  for (let from = first, isDone = false; !isDone; ) {
+    const page = db.rows(rolesBetweenSql, from, toMessageId(n, SEQS_PER_SESSION - 1), ROLES_PER_PAGE) as [
+      number,
+      number,
+    ][];
+    isDone = page.length < ROLES_PER_PAGE;
+    for (const [id, role] of page) {
+      from = id + 1;
+      if (role === USER) {
+        if (isAnswering && id > last) {
+          isDone = true;
+          break;
+        }
+        isPersonTurn = (isPersonTurn && !isAnswering) || personIds.has(id);
+        isAnswering = false;
+        if (personIds.has(id)) found.push(id);
+      } else if (role !== NOTE) {
+        isAnswering = true;
+        if (isPersonTurn) found.push(id);
+      }
     }
   }
   const notes = db.rows(
@@ -230,16 +242,16 @@ function isSummary(meta: string | null): boolean {
 }
 
 function blankMessage(db: Db, session: SessionRow, id: number): void {
-  const row = db.rows(sql.messagesBetweenSql, id, id)[0];
+  const row = db.rows(messagesBetweenSql, id, id)[0];
   if (row === undefined || row[5] === ERASED || row[5] === ERASED_PROACTIVE) return;
   const message = toMessage(row, session.id);
   const meta = message.origin?.proactive ? ERASED_PROACTIVE : ERASED;
   const terms = isIndexedRole(ROLES[row[2] as number]) ? buildIndexText((row[3] as string | null) ?? "") : "";
-  if (terms !== "" && id % SEQS_PER_SESSION <= session.indexed_seq) db.run(sql.deleteWordsSql, id, terms);
-  db.run("update messages set text = null, parts = null, meta = ? where id = ?", meta, id);
+  if (terms !== "" && id % SEQS_PER_SESSION <= session.indexed_seq) db.index.removeWords(db, id, terms);
+  db.send("update messages set text = null, parts = null, meta = ? where id = ?", meta, id);
   const calls = countToolCalls(message);
   if (calls > 0)
-    db.run("update sessions set tool_call_count = tool_call_count - ? where n = ?", calls, session.n);
+    db.send("update sessions set tool_call_count = tool_call_count - ? where n = ?", calls, session.n);
   for (const hash of getBlobHashes(message)) releaseBlob(db, hash);
 }
 
@@ -249,37 +261,37 @@ function eraseRemainingRows(db: Db, person: string, now: number): void {
   const isSentByPerson = buildSenderFilter(accounts);
   const pending = listPersonInbox(db, person);
   for (const { n, message } of pending) {
-    db.run("delete from inbox where n = ?", n);
+    db.send("delete from inbox where n = ?", n);
     for (const hash of getBlobHashes(parseObject<NewMessage>(message) ?? { parts: [] }))
       releaseBlob(db, hash);
   }
   for (const { n, session } of listPersonConversations(db, person)) {
     eraseConversation(db, n);
-    db.run(sql.endUnreferencedSessionSql, now, "closed", session);
+    db.send(endUnreferencedSessionSql, now, "closed", session);
   }
   for (const { n, session, parts } of listPersonDeliveries(db, person)) {
-    db.run("delete from deliveries where n = ?", n);
+    db.send("delete from deliveries where n = ?", n);
     if (session === null)
       for (const hash of getBlobHashes({ parts: parseList<Part>(parts) ?? [] })) releaseBlob(db, hash);
   }
   for (const { n, session, state, target } of listPersonTurns(db, person)) {
     if (state === "running") {
       // Its runner is gone, and no other runner must recover it.
-      db.run(sql.endTurnSql, "failed", now, n);
-      db.run("update inbox set state = 3 where turn = ? and state = 1", n);
-      db.run("update sessions set lease_holder = null where n = ?", session);
+      db.send(endTurnSql, "failed", now, n);
+      db.send("update inbox set state = 3 where turn = ? and state = 1", n);
+      db.send("update sessions set lease_holder = null where n = ?", session);
     }
-    db.run("update turns set target = ? where n = ?", removeNames(target), n);
+    db.send("update turns set target = ? where n = ?", removeNames(target), n);
   }
   for (const [n, origin] of db.rows("select n, origin from sessions where origin is not null")) {
     if (isSentByPerson(origin as string))
-      db.run("update sessions set origin = ? where n = ?", removeNames(origin as string), n);
+      db.send("update sessions set origin = ? where n = ?", removeNames(origin as string), n);
   }
-  for (const { n } of listPersonProcesses(db, person)) db.run("delete from processes where n = ?", n);
+  for (const { n } of listPersonProcesses(db, person)) db.send("delete from processes where n = ?", n);
   erasePersonAccess(db, person);
   eraseMemories(db, person);
-  db.run("delete from accounts where person = ?", person);
-  db.run("delete from people where id = ?", person);
+  db.send("delete from accounts where person = ?", person);
+  db.send("delete from people where id = ?", person);
 }
 
 function removeNames(source: string): string {

@@ -1,8 +1,13 @@
 import type { Expire, Expired, IdleConversation } from "../../core/conversation.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { buildConversationKey, findDueReset, getSessionRow, recordDecision } from "./routing.ts";
 import { type ConversationRow, toConversation, toSession } from "./rows.ts";
-import * as sql from "./sql.ts";
+import {
+  clampActivitySql,
+  conversationByNumberSql,
+  idleConversationsSql,
+} from "./statements/conversations.ts";
+import { endUnreferencedSessionSql } from "./statements/sessions.ts";
 
 /**
  * The conversation keeps its session, so that no session is created for a chat without further messages. The next message
@@ -10,13 +15,13 @@ import * as sql from "./sql.ts";
  */
 export function expireConversation(db: Db, input: Expire): Expired {
   const { now, reset } = input;
-  const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, input.conversation);
+  const conversation = db.get<ConversationRow>(conversationByNumberSql, input.conversation);
   if (conversation === undefined || conversation.expired !== null) return { expired: false };
   const reason = findDueReset(db, input, conversation);
   if (reason === undefined) return { expired: false };
   const before = getSessionRow(db, conversation.session);
-  db.run("update conversations set expired = ? where n = ?", reason, conversation.n);
-  db.run(sql.endUnreferencedSessionSql, now, reason, before.n);
+  db.send("update conversations set expired = ? where n = ?", reason, conversation.n);
+  db.send(endUnreferencedSessionSql, now, reason, before.n);
   recordDecision(db, conversation.n, now, "expired", {
     reason,
     activeAt: conversation.active_at,
@@ -29,7 +34,7 @@ export function expireConversation(db: Db, input: Expire): Expired {
 }
 
 export function clampActivity(db: Db, { now }: { now: number }): void {
-  db.run(sql.clampActivitySql, now, now);
+  db.send(clampActivitySql, now, now);
 }
 
 export function listIdle(
@@ -38,7 +43,7 @@ export function listIdle(
 ): IdleConversation[] {
   return db
     .all<ConversationRow & { session_id: string }>(
-      sql.idleConversationsSql,
+      idleConversationsSql,
       input.after ?? 0,
       input.before,
       input.limit,

@@ -8,12 +8,19 @@ import {
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { SessionKind } from "../../core/session.ts";
 import type { UsageDelta } from "../../core/usage.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { applyMemoryChanges, getMemory } from "./memory.ts";
 import { getSessionRow } from "./routing.ts";
 import type { SessionRow } from "./rows.ts";
 import { buildLivenessCheck } from "./runners.ts";
-import * as sql from "./sql.ts";
+import {
+  claimFlushSql,
+  finishFlushSql,
+  flushByNumberSql,
+  insertFlushSql,
+  openFlushesSql,
+} from "./statements/flushes.ts";
+import { sessionByIdSql, setFlushedSeqSql } from "./statements/sessions.ts";
 import { addSessionUsage } from "./usage.ts";
 
 /** Sessions without a person who writes for themselves: there is nothing to remember. */
@@ -38,13 +45,13 @@ interface FlushRow {
 }
 
 export function requestFlush(db: Db, { session: id, now }: { session: string; now: number }): boolean {
-  const session = db.get<SessionRow & { flushed_seq: number }>(sql.sessionByIdSql, id);
+  const session = db.get<SessionRow & { flushed_seq: number }>(sessionByIdSql, id);
   if (session === undefined || session.removed_at !== null || KINDS_WITHOUT_MEMORY.has(session.kind))
     return false;
   const lastSeq = session.next_seq - 1;
   if (lastSeq < MIN_MESSAGES || lastSeq <= session.flushed_seq) return false;
-  db.run(sql.setFlushedSeqSql, lastSeq, session.n);
-  db.run(sql.insertFlushSql, session.n, lastSeq, now);
+  db.send(setFlushedSeqSql, lastSeq, session.n);
+  db.send(insertFlushSql, session.n, lastSeq, now);
   return true;
 }
 
@@ -53,14 +60,14 @@ export function claimFlush(
   { runner, owner, now }: { runner: string; owner?: MemoryOwner; now: number },
 ): Flush | undefined {
   const isAlive = buildLivenessCheck(db, now);
-  for (const row of db.all<FlushRow>(sql.openFlushesSql)) {
+  for (const row of db.all<FlushRow>(openFlushesSql)) {
     if (owner !== undefined && getFlushOwner(row) !== owner) continue;
     if (row.runner !== null && isAlive(row.runner)) continue;
     if (row.removed_at !== null || row.attempts >= MAX_ATTEMPTS) {
-      db.run(sql.finishFlushSql, now, row.n);
+      db.send(finishFlushSql, now, row.n);
       continue;
     }
-    db.run(sql.claimFlushSql, runner, row.n);
+    db.send(claimFlushSql, runner, row.n);
     const { n: number, session_id: session, profile, up_to: upTo } = row;
     return { number, session, owner: getFlushOwner(row), profile, upTo, attempt: row.attempts + 1 };
   }
@@ -77,14 +84,14 @@ export function finishFlush(
     now: number;
   },
 ): Memory | Refused {
-  const row = db.get<FlushRow>(sql.flushByNumberSql, input.flush);
+  const row = db.get<FlushRow>(flushByNumberSql, input.flush);
   if (row === undefined || row.done_at !== null || row.runner !== input.runner) {
     return refuse(
       "stale_fence",
       "This flush was finished or taken over by another runner; nothing was saved.",
     );
   }
-  db.run(sql.finishFlushSql, input.now, row.n);
+  db.send(finishFlushSql, input.now, row.n);
   // A removed session must leave no notes.
   if (row.removed_at !== null) return getMemory(db, { owner: getFlushOwner(row) });
   if (input.usage !== undefined)

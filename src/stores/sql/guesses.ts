@@ -1,5 +1,5 @@
 import type { GuessAttempt, GuessResult } from "../../core/access.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 
 /** The last allowed guess also starts the lock; `clearGuesses` removes it after a correct one. */
 export function countGuess(db: Db, { name, maxGuesses, lockMs, now }: GuessAttempt): GuessResult {
@@ -9,7 +9,7 @@ export function countGuess(db: Db, { name, maxGuesses, lockMs, now }: GuessAttem
   if (isLocked && row.locked_until <= now + lockMs) return { allowed: false, until: row.locked_until };
   // An expired lock resets the count.
   const count = row === undefined || row.locked_until > 0 ? 1 : row.count + 1;
-  db.run(
+  db.send(
     `insert into guesses (name, count, locked_until, at) values (?, ?, ?, ?) on conflict (name)
      do update set count = excluded.count, locked_until = excluded.locked_until, at = excluded.at`,
     name,
@@ -21,5 +21,5 @@ export function countGuess(db: Db, { name, maxGuesses, lockMs, now }: GuessAttem
 }
 
 export function clearGuesses(db: Db, { name }: { name: string }): void {
-  db.run("delete from guesses where name = ?", name);
+  db.send("delete from guesses where name = ?", name);
 }

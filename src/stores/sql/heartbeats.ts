@@ -1,5 +1,5 @@
 import { RUNNER_DEAD_MS } from "../../core/runner.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 
 /** The last heartbeat of a runner, and the time when it was first seen, on the monotonic clock. */
 interface SeenHeartbeat {

@@ -1,9 +1,9 @@
 import type { HomeChannel } from "../../core/session-context.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 
 export function setHomeChannel(db: Db, { home, now }: { home: HomeChannel; now: number }): void {
-  db.run(
+  db.send(
     `insert into homes (platform, home, at) values (?, ?, ?)
      on conflict (platform) do update set home = excluded.home, at = excluded.at`,
     home.platform,
@@ -19,5 +19,5 @@ export function listHomeChannels(db: Db): HomeChannel[] {
 }
 
 export function removeHomeChannel(db: Db, { platform }: { platform: string }): boolean {
-  return db.run("delete from homes where platform = ?", platform).changes > 0;
+  return db.run("delete from homes where platform = ?", platform) > 0;
 }

@@ -3,10 +3,10 @@ import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import type { ImportedConversation, ImportedMessages, ImportedSession } from "../../core/transfer.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { ensurePerson, resolveAccount, resolvePerson } from "./accounts.ts";
 import { insertMessages } from "./append.ts";
 import { writeImportedView } from "./change-view.ts";
+import type { Db } from "./db.ts";
 import {
   getSessionOwner,
   getSessionRow,
@@ -19,14 +19,15 @@ import {
 } from "./routing.ts";
 import { type SessionRow, toSession } from "./rows.ts";
 import { findFreeTitle } from "./sessions.ts";
-import * as sql from "./sql.ts";
+import { touchConversationSql } from "./statements/conversations.ts";
+import { growSessionSql, reopenSessionSql, sessionByIdSql } from "./statements/sessions.ts";
 import { getReaders } from "./switching.ts";
 import { replaceUsage } from "./usage.ts";
 import { isVisible } from "./visibility.ts";
 
 export function importSession(db: Db, input: ImportedSession & { profile: string }): Session | Refused {
   const { session, now, createdAt } = input;
-  if (db.get(sql.sessionByIdSql, session.id) !== undefined) {
+  if (db.get(sessionByIdSql, session.id) !== undefined) {
     return refuse("invalid_input", `There is a session ${session.id} already.`, { field: "id" });
   }
   const owner = session.owner ?? findImportOwner(db, input);
@@ -44,9 +45,9 @@ export function importSession(db: Db, input: ImportedSession & { profile: string
     input.parent,
   );
   const grown = insertMessages(db, created, input.messages, input.blobs, now);
-  db.run(sql.growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, created.n);
+  db.send(growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, created.n);
   const [origin, name] = input.origin === undefined ? [null, null] : toOriginColumns(input.origin);
-  db.run(
+  db.send(
     `update sessions set audience = ?, platform = ?, origin = ?, display_name = ?, ended_at = ?, end_reason = ?,
        archived_at = ? where n = ?`,
     input.audience ?? findImportAudience(input) ?? null,
@@ -65,7 +66,7 @@ export function importSession(db: Db, input: ImportedSession & { profile: string
 }
 
 export function importMessages(db: Db, input: ImportedMessages & { profile: string }): Session | Refused {
-  const session = db.get<SessionRow>(sql.sessionByIdSql, input.session);
+  const session = db.get<SessionRow>(sessionByIdSql, input.session);
   if (session === undefined || session.removed_at !== null)
     return refuse("not_found", "There is no such session.");
   if (session.next_seq - 1 !== input.after) {
@@ -79,12 +80,12 @@ export function importMessages(db: Db, input: ImportedMessages & { profile: stri
   }
   if (input.messages.length > 0) {
     const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
-    db.run(sql.growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+    db.send(growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
   }
   if (input.usage !== undefined) replaceUsage(db, getSessionRow(db, session.n), input.usage);
   const title =
     session.title === null && input.title !== undefined ? findFreeTitle(db, session, input.title) : undefined;
-  if (title !== undefined) db.run("update sessions set title = ? where n = ?", title, session.n);
+  if (title !== undefined) db.send("update sessions set title = ? where n = ?", title, session.n);
   pointImportedConversations(db, session, input);
   return toSession(getSessionRow(db, session.n));
 }
@@ -125,7 +126,7 @@ function pointImportedConversations(
     const opening = { source, scope, profile, now };
     const { found, account, person: newPerson } = lookUpConversation(db, opening);
     if (found?.session === session.n) {
-      if (activeAt > found.active_at) db.run(sql.touchConversationSql, activeAt, found.n);
+      if (activeAt > found.active_at) db.send(touchConversationSql, activeAt, found.n);
       continue;
     }
     if (found !== undefined && found.active_at >= activeAt) continue;
@@ -134,7 +135,7 @@ function pointImportedConversations(
     if (found === undefined) {
       const n = insertConversationRow(db, opening, account, person, session.n, activeAt);
       recordDecision(db, n, now, "created", { reason: "import", to: session.id });
-      db.run(sql.reopenSessionSql, session.n);
+      db.send(reopenSessionSql, session.n);
     } else {
       const from = getSessionRow(db, found.session);
       pointConversation(db, found, session, "switch", activeAt);

@@ -1,12 +1,19 @@
 import type { NewMessage } from "../../core/message.ts";
 import type { InboundEdit, InboundEditOutcome } from "../../core/turn.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { recordBlobUses } from "./append.ts";
 import { getBlobHashes, releaseBlob } from "./blobs.ts";
+import type { Db } from "./db.ts";
 import { INBOX_STATES, moveCursor } from "./inbox.ts";
 import { parseObject } from "./json-columns.ts";
 import { getConversationRow } from "./routing.ts";
-import * as sql from "./sql.ts";
+import { insertBlobSql } from "./statements/blobs.ts";
+import {
+  cancelInboxSql,
+  editPendingSql,
+  inboxByMessageIdSql,
+  recordEditSql,
+  recordWithdrawalSql,
+} from "./statements/inbox.ts";
 
 interface InboundRow {
   n: number;
@@ -19,21 +26,21 @@ export function editInbound(db: Db, input: InboundEdit): InboundEditOutcome {
   const { profile, source, message, now } = input;
   moveCursor(db, input);
   const row = db.get<InboundRow>(
-    sql.inboxByMessageIdSql,
+    inboxByMessageIdSql,
     profile,
     source.platform,
     source.chatId,
     input.messageId,
   );
   if (row === undefined) return "unknown";
-  db.run(message === undefined ? sql.recordWithdrawalSql : sql.recordEditSql, now, row.n);
+  db.send(message === undefined ? recordWithdrawalSql : recordEditSql, now, row.n);
   if (INBOX_STATES[row.state] !== "waiting") return "late";
   const before = parseObject<NewMessage>(row.message) ?? { role: "user", parts: [] };
-  if (message === undefined) db.run(sql.cancelInboxSql, row.n);
+  if (message === undefined) db.send(cancelInboxSql, row.n);
   else {
-    for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlobSql, hash, bytes.byteLength, bytes);
+    for (const { hash, bytes } of input.blobs ?? []) db.send(insertBlobSql, hash, bytes.byteLength, bytes);
     recordBlobUses(db, getConversationRow(db, row.conversation).session, message);
-    db.run(sql.editPendingSql, JSON.stringify(applyEdit(before, message)), row.n);
+    db.send(editPendingSql, JSON.stringify(applyEdit(before, message)), row.n);
   }
   for (const hash of getBlobHashes(before)) releaseBlob(db, hash);
   return "changed";

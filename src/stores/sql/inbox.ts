@@ -2,8 +2,8 @@ import type { InboundState } from "../../core/diagnostics.ts";
 import { PostriderError } from "../../core/errors.ts";
 import type { Source } from "../../core/source.ts";
 import type { PlatformCursor } from "../../core/turn.ts";
-import type { Db } from "../sqlite/connection.ts";
-import * as sql from "./sql.ts";
+import type { Db } from "./db.ts";
+import { inboxNumberByMessageIdSql, insertInboxSql, setCursorSql } from "./statements/inbox.ts";
 
 /** The values of inbox.state, by number. */
 export const INBOX_STATES: readonly InboundState[] = [
@@ -33,7 +33,7 @@ export function findDuplicate(db: Db, input: InboundKey): number | undefined {
     });
   }
   const found = db.get<{ n: number }>(
-    sql.inboxNumberByMessageIdSql,
+    inboxNumberByMessageIdSql,
     profile,
     source.platform,
     source.chatId,
@@ -44,7 +44,7 @@ export function findDuplicate(db: Db, input: InboundKey): number | undefined {
 }
 
 export function moveCursor(db: Db, { cursor, now }: Pick<InboundKey, "cursor" | "now">): void {
-  if (cursor !== undefined) db.run(sql.setCursorSql, cursor.name, cursor.value, now);
+  if (cursor !== undefined) db.send(setCursorSql, cursor.name, cursor.value, now);
 }
 
 export interface InboxColumns {
@@ -62,8 +62,8 @@ export function insertInboxRow(
   { profile, source, messageId, now }: InboundKey,
   row: InboxColumns,
 ): number {
-  return db.run(
-    sql.insertInboxSql,
+  return db.insert(
+    insertInboxSql,
     profile,
     source.platform,
     source.chatId,
@@ -76,5 +76,5 @@ export function insertInboxRow(
     row.source ?? null,
     row.turn ?? null,
     row.seq ?? null,
-  ).lastInsertRowid;
+  );
 }

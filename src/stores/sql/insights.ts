@@ -3,7 +3,7 @@ import { ROLES } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
 import { sumByPurpose, sumUsage } from "../../core/usage.ts";
 import { sumByDay } from "../../core/usage-days.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { SEQS_PER_SESSION, type SessionRow, toMessageId } from "./rows.ts";
 import { listUsageSince } from "./usage.ts";
 import { buildVisibleCondition } from "./visibility.ts";

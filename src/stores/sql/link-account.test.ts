@@ -4,7 +4,7 @@ import { temporaryFolder } from "../../../test/support/folder.ts";
 import { OWNER } from "../../core/owner.ts";
 import { isRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import { type Db, openWriter } from "../sqlite/connection.ts";
+import { openWriter, type SqliteDb } from "../sqlite/connection.ts";
 import { linkAccount } from "./link-account.ts";
 import { open } from "./routing.ts";
 import { setTitle } from "./sessions.ts";
@@ -31,7 +31,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 
 describe("accounts that move to another person", () => {
   let folder: ReturnType<typeof temporaryFolder>;
-  let db: Db;
+  let db: SqliteDb;
   beforeAll(() => {
     folder = temporaryFolder();
     db = openWriter({ file: `${folder.path}/postrider.db` });
@@ -62,7 +62,7 @@ describe("accounts that move to another person", () => {
   });
 });
 
-function act(db: Db, deed: Deed, index: number): void {
+function act(db: SqliteDb, deed: Deed, index: number): void {
   const now = T0 + index;
   const pick = (table: string, n: number): { n: number; id: string; person: string | null } | undefined => {
     const rows = db.all<{ n: number; id: string; person: string | null }>(
@@ -120,7 +120,7 @@ function sourceOf({ platform, name, group }: { platform: string; name: string; g
 }
 
 /** Conversations of one person that show a session of another, or whose sender is another person by now. */
-function strangers(db: Db): unknown[] {
+function strangers(db: SqliteDb): unknown[] {
   return db.all(
     `select c.n from conversations c join sessions s on s.n = c.session
        left join accounts a on a.platform = c.platform and (a.n = c.account or (c.account = 0 and a.user_id = c.chat_id))
@@ -128,6 +128,6 @@ function strangers(db: Db): unknown[] {
   );
 }
 
-function known(db: Db, person: string): boolean {
+function known(db: SqliteDb, person: string): boolean {
   return db.get("select 1 from people where id = ?", person) !== undefined;
 }

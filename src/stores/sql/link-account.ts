@@ -2,9 +2,9 @@ import type { AccountName, AccountRole } from "../../core/access.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { getAccount as knownAccount } from "./access.ts";
 import { type AccountRow, createPersonId, ensurePerson, resolveAccount } from "./accounts.ts";
+import type { Db } from "./db.ts";
 import { mergePerson } from "./merge-person.ts";
 import { buildSenderFilter } from "./person-rows.ts";
 import {
@@ -81,7 +81,7 @@ function moveAccount(
       "session_busy",
       "An answer to this account is being written. Stop it or wait for it first.",
     );
-  db.run("update accounts set person = ? where n = ?", person, account.n);
+  db.send("update accounts set person = ? where n = ?", person, account.n);
   if (movesAlong) mergePerson(db, former, person, now);
   else for (const conversation of affected) startNewSession(db, conversation, person, now);
   return undefined;
@@ -111,7 +111,7 @@ function startNewSession(db: Db, conversation: ConversationRow, person: PersonId
   const { n, profile, active_at } = conversation;
   const former = getSessionRow(db, conversation.session);
   const source = toChatSource(conversation);
-  db.run("update conversations set person = ? where n = ?", person, n);
+  db.send("update conversations set person = ? where n = ?", person, n);
   const session = insertSessionRow(
     db,
     { id: crypto.randomUUID(), kind: former.kind },

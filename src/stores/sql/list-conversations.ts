@@ -1,7 +1,7 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { ConversationQuery, CurrentConversation, Page } from "../../core/listing.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { describeConversation } from "./diagnostics.ts";
 import { getSessionRow } from "./routing.ts";
 import { type ConversationRow, toSession } from "./rows.ts";

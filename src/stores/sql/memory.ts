@@ -7,9 +7,17 @@ import {
 } from "../../core/memory.ts";
 import type { PersonId } from "../../core/owner.ts";
 import { isRefused, type Refused, refuse } from "../../core/refusal.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { convertReadable, parseList, requireList } from "./json-columns.ts";
-import * as sql from "./sql.ts";
+import {
+  deleteMemoriesSql,
+  deleteOldMemoriesSql,
+  insertMemorySql,
+  memoryOwnersSql,
+  memoryVersionSql,
+  memoryVersionsSql,
+  newestMemorySql,
+} from "./statements/memory.ts";
 
 /** The number of versions that are kept for a restore. */
 const KEPT_VERSIONS = 50;
@@ -51,8 +59,8 @@ export function saveMemoryVersion(db: Db, before: Memory, entries: readonly stri
   const { owner } = before;
   if (JSON.stringify(entries) === JSON.stringify(before.entries)) return before;
   const version = before.version + 1;
-  db.run(sql.insertMemorySql, owner, version, now, JSON.stringify(entries));
-  db.run(sql.deleteOldMemoriesSql, owner, version - KEPT_VERSIONS);
+  db.send(insertMemorySql, owner, version, now, JSON.stringify(entries));
+  db.send(deleteOldMemoriesSql, owner, version - KEPT_VERSIONS);
   return { owner, version, entries, at: now };
 }
 
@@ -60,7 +68,7 @@ export function restoreMemory(
   db: Db,
   { owner, version, now }: { owner: MemoryOwner; version: number; now: number },
 ): Memory | Refused {
-  const row = db.get<MemoryRow>(sql.memoryVersionSql, owner, version);
+  const row = db.get<MemoryRow>(memoryVersionSql, owner, version);
   if (row === undefined)
     return refuse(
       "not_found",
@@ -72,7 +80,7 @@ export function restoreMemory(
 /** The memory of a person, and their memories in chats with others. */
 export function listPersonMemories(db: Db, person: PersonId): (Memory & { readonly chat?: string })[] {
   const inChats = getMemoryOwner({ owner: person, audience: "" });
-  const owners = db.all<{ owner: MemoryOwner }>(sql.memoryOwnersSql, inChats, `${inChats}\u{10ffff}`);
+  const owners = db.all<{ owner: MemoryOwner }>(memoryOwnersSql, inChats, `${inChats}\u{10ffff}`);
   return [
     getMemory(db, { owner: person }),
     ...owners.map(({ owner }) => ({ ...getMemory(db, { owner }), chat: owner.slice(inChats.length) })),
@@ -90,11 +98,11 @@ export function mergeMemories(db: Db, from: PersonId, to: PersonId, now: number)
 }
 
 export function eraseMemories(db: Db, person: PersonId): void {
-  for (const { owner } of listPersonMemories(db, person)) db.run(sql.deleteMemoriesSql, owner);
+  for (const { owner } of listPersonMemories(db, person)) db.send(deleteMemoriesSql, owner);
 }
 
 export function getMemory(db: Db, { owner }: { owner: MemoryOwner }): Memory {
-  const row = db.get<MemoryRow>(sql.newestMemorySql, owner);
+  const row = db.get<MemoryRow>(newestMemorySql, owner);
   if (row === undefined) return { owner, version: 0, entries: [] };
   if (parseList(row.entries) !== undefined) return toMemory(row);
   // The last readable version replaces an unreadable one; the next version gets a number of its own.
@@ -104,7 +112,7 @@ export function getMemory(db: Db, { owner }: { owner: MemoryOwner }): Memory {
 
 export function listMemoryVersions(db: Db, input: { owner: MemoryOwner; limit?: number }): Memory[] {
   const limit = input.limit ?? KEPT_VERSIONS;
-  return convertReadable(db.all<MemoryRow>(sql.memoryVersionsSql, input.owner, limit), toMemory);
+  return convertReadable(db.all<MemoryRow>(memoryVersionsSql, input.owner, limit), toMemory);
 }
 
 function toMemory({ owner, version, at, entries }: MemoryRow): Memory {

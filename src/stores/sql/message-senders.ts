@@ -1,7 +1,7 @@
 import type { NewMessage } from "../../core/message.ts";
 import { ROLES } from "../../core/message.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import { toMessageId } from "./rows.ts";
 
@@ -14,7 +14,7 @@ export function recordSender(db: Db, id: number, { platform, userId, userIdAlt }
   const meta = parseObject<Partial<NewMessage>>(stored);
   if (meta === undefined) return; // an unreadable row stays unchanged, for a repair
   const origin = { ...meta.origin, platform, userId: userId ?? userIdAlt };
-  db.run("update messages set meta = ? where id = ?", JSON.stringify({ ...meta, origin }), id);
+  db.send("update messages set meta = ? where id = ?", JSON.stringify({ ...meta, origin }), id);
 }
 
 /**

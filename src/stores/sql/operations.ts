@@ -1,5 +1,5 @@
 import type { Store } from "../../ports/store.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 
 /** The parts of the store's port that have operations. */
 export type Facets = Omit<Store, "onChange" | "close">;

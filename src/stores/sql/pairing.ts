@@ -4,9 +4,9 @@ import { getParticipant } from "../../core/identity.ts";
 import type { PersonId } from "../../core/owner.ts";
 import { isRefused, type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { setRole, toAccountName } from "./access.ts";
 import { resolveAccount } from "./accounts.ts";
+import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import { linkAccount } from "./link-account.ts";
 
@@ -40,16 +40,16 @@ export function requestPairing(db: Db, input: PairingRequest): PairingRequestRes
     const at = last?.at ?? Number.NEGATIVE_INFINITY;
     const until = isFromFuture(at, now) ? now : at + input.everyMs;
     if (until > now) return { state: "too_soon", until };
-    db.run(`delete from pairings where platform = ? and user_id in (${marks})`, platform, ...ids);
+    db.send(`delete from pairings where platform = ? and user_id in (${marks})`, platform, ...ids);
     // Requests of others must not block this one: the oldest requests are deleted.
-    db.run(
+    db.send(
       `delete from pairings where n in (select n from pairings where platform = ? and asker is not null
        order by n desc limit -1 offset ?)`,
       platform,
       input.maxPending - 1,
     );
   }
-  const { lastInsertRowid } = db.run(
+  const number = db.insert(
     `insert into pairings (platform, user_id, asker, person, salt, hash, asked_at, expires_at)
      values (?, ?, ?, ?, ?, ?, ?, ?)`,
     platform,
@@ -61,7 +61,7 @@ export function requestPairing(db: Db, input: PairingRequest): PairingRequestRes
     now,
     input.expiresAt,
   );
-  return { state: "asked", number: lastInsertRowid };
+  return { state: "asked", number: number };
 }
 
 /** A sender without an id is identified by the direct chat. */
@@ -81,7 +81,7 @@ export function redeemPairing(
   const asker = parseObject<Source>(row.asker);
   const used =
     row.person === null ? admitMember(db, asker, now) : linkPairedAccount(db, row.person, asker, input);
-  if (!isRefused(used)) db.run("delete from pairings where n = ?", pairing);
+  if (!isRefused(used)) db.send("delete from pairings where n = ?", pairing);
   return used;
 }
 

@@ -3,11 +3,11 @@ import { OWNER, type PersonId } from "../../core/owner.ts";
 import type { PersonAccess } from "../../core/person.ts";
 import type { HomeChannel } from "../../core/session-context.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { type ApprovalRow, type ApprovalRuleRow, toApproval } from "./approvals.ts";
+import type { Db } from "./db.ts";
 import { convertReadable, parseObject } from "./json-columns.ts";
 import { buildSenderFilter, listPersonAccounts } from "./person-rows.ts";
-import * as sql from "./sql.ts";
+import { approvalRulesSql } from "./statements/approvals.ts";
 
 /** The role, requests and rules of a person: one definition for export and for erasure. */
 export function readPersonAccess(db: Db, person: PersonId): PersonAccess {
@@ -27,7 +27,7 @@ export function readPersonAccess(db: Db, person: PersonId): PersonAccess {
     }),
     approvals: listPersonApprovals(db, person),
     allowed: db
-      .all<ApprovalRuleRow>(sql.approvalRulesSql, person)
+      .all<ApprovalRuleRow>(approvalRulesSql, person)
       .map(({ pattern, folder, session, at, never }) => ({
         pattern,
         at,
@@ -39,17 +39,17 @@ export function readPersonAccess(db: Db, person: PersonId): PersonAccess {
 }
 
 export function erasePersonAccess(db: Db, person: PersonId): void {
-  for (const { n } of listPersonPairings(db, person)) db.run("delete from pairings where n = ?", n);
+  for (const { n } of listPersonPairings(db, person)) db.send("delete from pairings where n = ?", n);
   for (const { number } of listPersonApprovals(db, person))
-    db.run("delete from approvals where n = ?", number);
-  db.run("delete from allowed where person = ?", person);
+    db.send("delete from approvals where n = ?", number);
+  db.send("delete from allowed where person = ?", person);
   const ids = listPersonAccounts(db, person).flatMap(({ platform, user_id, alt_id }) =>
     [user_id, alt_id].filter((id) => id !== null).map((id) => ({ platform, id })),
   );
   for (const { platform, id } of ids) {
     // The name alone, or after the kind of guess.
     const name = `${platform}:${id}`;
-    db.run(
+    db.send(
       "delete from guesses where name = ? or substr(name, -length(?)) = ?",
       name,
       `:${name}`,
@@ -59,7 +59,7 @@ export function erasePersonAccess(db: Db, person: PersonId): void {
   for (const { platform, home } of db.all<{ platform: string; home: string }>("select * from homes")) {
     const chatId = parseObject<HomeChannel>(home)?.chatId;
     if (ids.some((account) => account.platform === platform && account.id === chatId))
-      db.run("delete from homes where platform = ?", platform);
+      db.send("delete from homes where platform = ?", platform);
   }
 }
 

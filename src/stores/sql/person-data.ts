@@ -2,7 +2,7 @@ import type { NewMessage, Part } from "../../core/message.ts";
 import type { PersonData, PersonInbox, PersonName, PersonProcess } from "../../core/person.ts";
 import { KEPT_OUTPUT } from "../../core/process.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { INBOX_STATES } from "./inbox.ts";
 import { parseList, parseObject } from "./json-columns.ts";
 import { listPersonMemories } from "./memory.ts";
@@ -21,7 +21,8 @@ import {
 } from "./person-rows.ts";
 import { readLastOutput } from "./process-output.ts";
 import { SEQS_PER_SESSION, toMessage } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { messagesBetweenSql } from "./statements/messages.ts";
+import { sessionByNumberSql } from "./statements/sessions.ts";
 
 export function readPersonData(db: Db, input: PersonName): PersonData | undefined {
   const row = findPersonRow(db, input);
@@ -52,7 +53,7 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
      from sessions s where owner = ?`,
     person,
   );
-  const getSessionId = (n: number): string => db.get<{ id: string }>(sql.sessionByNumberSql, n)?.id ?? "";
+  const getSessionId = (n: number): string => db.get<{ id: string }>(sessionByNumberSql, n)?.id ?? "";
   return {
     person,
     ...(row.name !== null && { name: row.name }),
@@ -84,7 +85,7 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
     },
     elsewhere: ids.flatMap((id) =>
       db
-        .rows(sql.messagesBetweenSql, id, id)
+        .rows(messagesBetweenSql, id, id)
         .map((found) => toMessage(found, getSessionId(Math.floor(id / SEQS_PER_SESSION)))),
     ),
     conversations: conversations.map((row) => ({
@@ -159,7 +160,7 @@ function countAttachments(db: Db, person: string, elsewhere: readonly number[]):
       .map(([hash]) => hash as string),
   );
   for (const id of elsewhere) {
-    for (const row of db.rows(sql.messagesBetweenSql, id, id)) {
+    for (const row of db.rows(messagesBetweenSql, id, id)) {
       for (const part of toMessage(row, "").parts)
         if ("blob" in part && part.blob !== undefined) hashes.add(part.blob);
     }

@@ -2,10 +2,11 @@ import { ROLES } from "../../core/message.ts";
 import type { PersonId } from "../../core/owner.ts";
 import { isSentBy, type PersonName } from "../../core/person.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import type { ProcessRow } from "./process-rows.ts";
 import { type ConversationRow, SEQS_PER_SESSION } from "./rows.ts";
+import { claimedInputsSql } from "./statements/inbox.ts";
 
 /** The rows of a person: one definition for export and for erasure. */
 export interface PersonRow {
@@ -203,6 +204,8 @@ export function listAttributedElsewhere(
   return found.map(([id]) => id as number).toSorted((a, b) => a - b);
 }
 
+const INPUTS_PER_PAGE = 1000;
+
 /** Messages without a sender that were the last input of a turn for the person. */
 export function listUnattributedElsewhere(db: Db, person: PersonId): { id: number; target: string }[] {
   const turns = listPersonTurns(db, person).map(
@@ -211,11 +214,13 @@ export function listUnattributedElsewhere(db: Db, person: PersonId): { id: numbe
   if (turns.length === 0) return [];
   const byNumber = new Map(turns);
   const last = new Map<number, number>();
-  for (const [turn, seq] of db.each(
-    "select turn, seq from inbox where turn is not null and seq is not null",
-  )) {
-    if (byNumber.has(turn as number))
-      last.set(turn as number, Math.max(last.get(turn as number) ?? 0, seq as number));
+  for (let after = 0, page: unknown[][] = []; after === 0 || page.length === INPUTS_PER_PAGE; ) {
+    page = db.rows(claimedInputsSql, after, INPUTS_PER_PAGE);
+    for (const [n, turn, seq] of page as [number, number, number][]) {
+      after = n;
+      if (byNumber.has(turn)) last.set(turn, Math.max(last.get(turn) ?? 0, seq));
+    }
+    if (page.length === 0) break;
   }
   return [...last].flatMap(([turn, seq]) => {
     const { session = 0, target = "" } = byNumber.get(turn) ?? {};

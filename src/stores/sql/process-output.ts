@@ -1,6 +1,13 @@
 import { KEPT_OUTPUT, type ProcessOutput } from "../../core/process.ts";
-import type { Db } from "../sqlite/connection.ts";
-import * as sql from "./sql.ts";
+import type { Db } from "./db.ts";
+import {
+  chunksBackwardsSql,
+  chunksFromSql,
+  deleteOldChunksSql,
+  growChunkSql,
+  insertChunkSql,
+  lastChunkSql,
+} from "./statements/processes.ts";
 
 interface OutputChunk {
   readonly from: number;
@@ -13,7 +20,7 @@ const MAX_MERGED_LENGTH = 4_096;
 /** Appends a chunk, and deletes chunks that lie completely before the last `KEPT_OUTPUT` characters. */
 export function appendChunk(db: Db, process: number, chunk: OutputChunk): void {
   const { from, text } = chunk;
-  const row = db.get<ChunkRow>(sql.lastChunkSql, process);
+  const row = db.get<ChunkRow>(lastChunkSql, process);
   const last = row && toChunk(row);
   const isAdjacent = last !== undefined && last.from + last.text.length === from;
   if (
@@ -22,12 +29,12 @@ export function appendChunk(db: Db, process: number, chunk: OutputChunk): void {
     isAdjacent &&
     last.text.length + text.length <= MAX_MERGED_LENGTH
   )
-    db.run(sql.growChunkSql, encodeChunk(last.text + text), row.n);
-  else db.run(sql.insertChunkSql, process, from, encodeChunk(text));
+    db.send(growChunkSql, ...encodeChunk(last.text + text), row.n);
+  else db.send(insertChunkSql, process, from, ...encodeChunk(text));
   // One less than the maximum may be cut at a surrogate pair: nothing before it is kept.
   const isAll = text.length >= KEPT_OUTPUT - 1;
   const first = isAll ? from : from + text.length - KEPT_OUTPUT;
-  if (first > 0) db.run(sql.deleteOldChunksSql, process, process, first);
+  if (first > 0) db.send(deleteOldChunksSql, process, process, first);
 }
 
 /**
@@ -43,8 +50,8 @@ export function readOutputFrom(
   const first = Math.max(from, total - KEPT_OUTPUT, 0);
   let start = first;
   let text = "";
-  for (const row of db.each(sql.chunksFromSql, n, n, first)) {
-    const chunk = toChunk({ n: 0, from_char: row[0] as number, text: row[1] as string | Uint8Array });
+  for (const row of db.all<ChunkRow>(chunksFromSql, n, n, first)) {
+    const chunk = toChunk(row);
     if (chunk.from + chunk.text.length <= first) continue;
     if (text === "") start = Math.max(first, chunk.from);
     else if (chunk.from > start + text.length) break;
@@ -66,8 +73,8 @@ export function readLastOutput(
   const max = Math.min(limit, KEPT_OUTPUT);
   const chunks: string[] = [];
   let start = total;
-  for (const row of db.each(sql.chunksBackwardsSql, n)) {
-    const chunk = toChunk({ n: 0, from_char: row[0] as number, text: row[1] as string | Uint8Array });
+  for (const row of db.all<ChunkRow>(chunksBackwardsSql, n)) {
+    const chunk = toChunk(row);
     if (total - start >= max || chunk.from + chunk.text.length !== start) break;
     chunks.push(chunk.text);
     start = chunk.from;
@@ -81,19 +88,21 @@ export function readLastOutput(
   return { text: cutAtPair(text.slice(skipped), text.length), from: first + skipped, total };
 }
 
-export interface ChunkRow {
+interface ChunkRow {
   n: number;
   from_char: number;
-  text: string | Uint8Array;
+  text: string;
+  /** UTF-16 bytes instead of the text. */
+  utf16: Uint8Array | null;
 }
 
-function toChunk({ from_char, text }: ChunkRow): OutputChunk {
-  return { from: from_char, text: typeof text === "string" ? text : Buffer.from(text).toString("utf16le") };
+function toChunk({ from_char, text, utf16 }: ChunkRow): OutputChunk {
+  return { from: from_char, text: utf16 === null ? text : Buffer.from(utf16).toString("utf16le") };
 }
 
 /** UTF-8 has no form for half a surrogate pair: a chunk that ends within one is stored as UTF-16 bytes. */
-function encodeChunk(text: string): string | Uint8Array {
-  return text.isWellFormed() ? text : Buffer.from(text, "utf16le");
+function encodeChunk(text: string): [text: string, utf16: Uint8Array | null] {
+  return text.isWellFormed() ? [text, null] : ["", Buffer.from(text, "utf16le")];
 }
 
 /** At most `limit` characters without half a pair at the end; but at least one, so that a reader makes progress. */

@@ -1,12 +1,12 @@
 import type { Asker } from "../../core/owner.ts";
 import { KEPT_OUTPUT, type Process, type ProcessOutput } from "../../core/process.ts";
 import type { ProcessQuery } from "../../ports/process-store.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { convertReadable } from "./json-columns.ts";
 import { readLastOutput, readOutputFrom } from "./process-output.ts";
 import { findProcessRow, type ProcessRow, toProcess } from "./process-rows.ts";
 import { getSessionRow } from "./routing.ts";
-import * as sql from "./sql.ts";
+import { watchedProcessesSql } from "./statements/processes.ts";
 import { buildVisibleCondition, isVisible } from "./visibility.ts";
 
 export function getProcess(db: Db, input: { asker: Asker; id: string }): Process | undefined {
@@ -64,7 +64,7 @@ export function readProcessOutput(
 }
 
 export function listWatchedProcesses(db: Db): Process[] {
-  return convertReadable(db.all<ProcessRow>(sql.watchedProcessesSql), toProcess);
+  return convertReadable(db.all<ProcessRow>(watchedProcessesSql), toProcess);
 }
 
 function findVisibleProcess(db: Db, asker: Asker, id: string): ProcessRow | undefined {

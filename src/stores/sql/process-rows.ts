@@ -1,8 +1,8 @@
 import type { Process, ProcessState, Watch } from "../../core/process.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { type JsonCell, parseList, requireObject } from "./json-columns.ts";
-import * as sql from "./sql.ts";
+import { processByIdSql } from "./statements/processes.ts";
 
 export interface ProcessRow {
   n: number;
@@ -39,7 +39,7 @@ export interface ProcessRow {
 }
 
 export function findProcessRow(db: Db, id: string): ProcessRow | undefined {
-  return db.get<ProcessRow>(sql.processByIdSql, id);
+  return db.get<ProcessRow>(processByIdSql, id);
 }
 
 export function toProcess(row: ProcessRow): Process {

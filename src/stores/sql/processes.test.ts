@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KEPT_OUTPUT, type NewProcess } from "../../core/process.ts";
 import { throwIfRefused } from "../../core/refusal.ts";
 import type { ErasureProgress } from "../../ports/access-store.ts";
-import { type Db, openWriter } from "../sqlite/connection.ts";
+import { openWriter, type SqliteDb } from "../sqlite/connection.ts";
 import { erasePerson } from "./erase-person.ts";
 import { readProcessOutput } from "./process-reads.ts";
 import { appendProcessOutput, beginProcess, endProcess, markProcessRunning } from "./processes.ts";
@@ -18,7 +18,7 @@ const T0 = Date.UTC(2026, 2, 15);
 const ann = { person: "owner" };
 
 let folder: string;
-let db: Db;
+let db: SqliteDb;
 let made = 0;
 
 beforeEach(async () => {

@@ -1,13 +1,25 @@
 import { type Exit, KEPT_OUTPUT, type Process, type ProcessReport } from "../../core/process.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { BeginProcess, ProcessOutputChunk } from "../../ports/process-store.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { convertReadable, parseList } from "./json-columns.ts";
 import { appendChunk, findKeptStart } from "./process-output.ts";
 import { findProcessRow, type ProcessRow, toProcess } from "./process-rows.ts";
 import type { SessionRow } from "./rows.ts";
 import { buildLivenessCheck, hasRunnerProcess } from "./runners.ts";
-import * as sql from "./sql.ts";
+import {
+  adoptProcessSql,
+  countOpenProcessesSql,
+  endProcessSql,
+  insertProcessSql,
+  markProcessEndReportedSql,
+  markProcessReportedSql,
+  markProcessRunningSql,
+  openProcessesSql,
+  recordProcessInputSql,
+  recordProcessOutputSql,
+} from "./statements/processes.ts";
+import { sessionByIdSql } from "./statements/sessions.ts";
 
 /** The maximum time until a keeper that is just starting takes a new process. */
 const START_TIMEOUT_MS = 30_000;
@@ -17,12 +29,12 @@ const MAX_MATCH_LENGTH = 1_000;
 
 export function beginProcess(db: Db, input: BeginProcess): Process | Refused {
   const { process, now } = input;
-  const session = db.get<SessionRow>(sql.sessionByIdSql, input.session);
+  const session = db.get<SessionRow>(sessionByIdSql, input.session);
   if (session === undefined || session.removed_at !== null)
     return refuse("not_found", "The session of this process is gone; nothing was started.");
   if (findProcessRow(db, process.id) !== undefined)
     return refuse("invalid_input", `There is a process ${process.id} already.`, { field: "id" });
-  const running = db.get<{ n: number }>(sql.countOpenProcessesSql)?.n ?? 0;
+  const running = db.get<{ n: number }>(countOpenProcessesSql)?.n ?? 0;
   if (running >= input.maxRunning) {
     return refuse(
       "too_many",
@@ -30,8 +42,8 @@ export function beginProcess(db: Db, input: BeginProcess): Process | Refused {
       { running, most: input.maxRunning },
     );
   }
-  db.run(
-    sql.insertProcessSql,
+  db.send(
+    insertProcessSql,
     process.id,
     session.n,
     input.conversation,
@@ -55,7 +67,7 @@ export function markProcessRunning(
   if (row === undefined) return refuseMissing();
   if (row.state !== "starting")
     return refuse("not_allowed", `This process cannot start: it is ${row.state}.`);
-  db.run(sql.markProcessRunningSql, input.keeper, input.pid, input.startTime, input.pty ? 1 : 0, row.n);
+  db.send(markProcessRunningSql, input.keeper, input.pid, input.startTime, input.pty ? 1 : 0, row.n);
   return requireProcess(db, input.id);
 }
 
@@ -85,7 +97,7 @@ export function endProcess(
     return refuse("not_allowed", "This process already runs.");
   if (input.output !== undefined) storeOutput(db, row, input.output);
   markEnded(db, row.n, input.exit, input.now);
-  if (input.onlyIfStarting) db.run(sql.markProcessEndReportedSql, input.now, row.n);
+  if (input.onlyIfStarting) db.send(markProcessEndReportedSql, input.now, row.n);
   return requireProcess(db, input.id);
 }
 
@@ -95,26 +107,26 @@ export function adoptProcesses(
 ): Process[] {
   // A stopped keeper is still the parent of its processes, so it keeps them.
   const isAlive = buildLivenessCheck(db, now, hasRunnerProcess);
-  for (const row of db.all<ProcessRow>(sql.openProcessesSql)) {
+  for (const row of db.all<ProcessRow>(openProcessesSql)) {
     if (row.keeper === null) {
       if (row.begun_at < now - START_TIMEOUT_MS) markEnded(db, row.n, { unknown: true }, now);
     } else if (row.keeper !== keeper && !isAlive(row.keeper)) {
-      db.run(sql.adoptProcessSql, keeper, attachable.includes(row.id) ? row.detached : 1, row.n);
+      db.send(adoptProcessSql, keeper, attachable.includes(row.id) ? row.detached : 1, row.n);
     }
   }
-  const own = db.all<ProcessRow>(sql.openProcessesSql).filter((row) => row.keeper === keeper);
+  const own = db.all<ProcessRow>(openProcessesSql).filter((row) => row.keeper === keeper);
   return convertReadable(own, toProcess);
 }
 
 export function recordProcessInput(db: Db, { id, unfinished }: { id: string; unfinished?: string }): void {
-  db.run(sql.recordProcessInputSql, unfinished ?? null, id);
+  db.send(recordProcessInputSql, unfinished ?? null, id);
 }
 
 export function markProcessReported(db: Db, input: ProcessReport & { now: number }): boolean {
   const { before } = input;
   return (
     db.run(
-      sql.markProcessReportedSql,
+      markProcessReportedSql,
       input.upTo,
       input.matches,
       input.end ? 1 : 0,
@@ -123,7 +135,7 @@ export function markProcessReported(db: Db, input: ProcessReport & { now: number
       before.upTo,
       before.matches,
       before.end ? 1 : 0,
-    ).changes > 0
+    ) > 0
   );
 }
 
@@ -139,8 +151,8 @@ function storeOutput(
   if (text.length > start) appendChunk(db, row.n, { from: from + start, text: text.slice(start) });
   const lines = parseList<string>(row.match_lines) ?? [];
   const newest = [...lines, ...matched.map((line) => line.slice(0, MAX_MATCH_LENGTH))].slice(-MAX_MATCHES);
-  db.run(
-    sql.recordProcessOutputSql,
+  db.send(
+    recordProcessOutputSql,
     Math.max(total, row.total),
     matched.length,
     newest.length === 0 ? null : JSON.stringify(newest),
@@ -150,7 +162,7 @@ function storeOutput(
 }
 
 function markEnded(db: Db, n: number, exit: Exit, now: number): void {
-  db.run(sql.endProcessSql, now, "code" in exit ? exit.code : null, "signal" in exit ? exit.signal : null, n);
+  db.send(endProcessSql, now, "code" in exit ? exit.code : null, "signal" in exit ? exit.signal : null, n);
 }
 
 function refuseMissing(): Refused {

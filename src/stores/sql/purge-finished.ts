@@ -1,5 +1,5 @@
 import { OUTPUT_KEPT_MS } from "../../core/process.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { recordLastSender } from "./message-senders.ts";
 
 interface PurgeRule {
@@ -71,7 +71,7 @@ export function purgeFinished(
     const found = db.all<PurgeRow>(find, retentionMs === undefined ? before : now - retentionMs, left + 1);
     const expired = found.slice(0, left);
     if (beforeDelete !== undefined) for (const row of expired) beforeDelete(db, row);
-    for (const { n } of expired) db.run(drop, n);
+    for (const { n } of expired) db.send(drop, n);
     left -= expired.length;
     if (found.length > expired.length) return { more: true };
   }

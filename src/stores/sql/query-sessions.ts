@@ -3,7 +3,7 @@ import type { ListedSession, ListQuery, Page, Stats } from "../../core/listing.t
 import type { Asker } from "../../core/owner.ts";
 import { buildPreview } from "../../core/titles.ts";
 import { countHeld, listShownPieces, type ViewState } from "../../core/view.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { type SessionRow, toMessageId, toSession } from "./rows.ts";
 import { readView } from "./views.ts";
 import { buildVisibleCondition } from "./visibility.ts";
@@ -104,6 +104,6 @@ export function getStats(db: Db, input: { asker: Asker }): Stats {
     byPlatform: countBy("platform"),
     byKind: countBy("kind"),
     byOwner: countBy("owner"),
-    bytes: Number(db.pragma("page_count")) * Number(db.pragma("page_size")),
+    bytes: db.get<{ bytes: number }>(db.dialect.databaseSize)?.bytes ?? 0,
   };
 }

@@ -5,14 +5,20 @@ import type { Session } from "../../core/session.ts";
 import type { SeqRange } from "../../core/view.ts";
 import type { Prune } from "../../ports/session-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { recordBlobUses } from "./append.ts";
+import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import { getSessionRow } from "./routing.ts";
 import { SEQS_PER_SESSION, type SessionRow, toMessage, toMessageId, toSession } from "./rows.ts";
 import { isRunnerAlive } from "./runners.ts";
 import { isIndexedRole } from "./search.ts";
-import * as sql from "./sql.ts";
+import { deleteSessionApprovalRulesSql } from "./statements/approvals.ts";
+import { deleteUnusedBlobSql } from "./statements/blobs.ts";
+import { cancelConversationInboxSql, pendingMessagesSql } from "./statements/inbox.ts";
+import { messagesBetweenSql } from "./statements/messages.ts";
+import { openProcessInSessionSql } from "./statements/processes.ts";
+import { deleteSessionUsageSql } from "./statements/usage.ts";
+import { piecesInOtherSessionsSql } from "./statements/views.ts";
 import { buildVisibleCondition, findVisibleSession } from "./visibility.ts";
 
 export function remove(db: Db, input: SessionRequest & { now: number }): boolean | Refused {
@@ -24,7 +30,7 @@ export function remove(db: Db, input: SessionRequest & { now: number }): boolean
       "An answer is being written in this session. Stop it or wait for it first.",
     );
   }
-  const process = db.get<{ id: string }>(sql.openProcessInSessionSql, session.n);
+  const process = db.get<{ id: string }>(openProcessInSessionSql, session.n);
   if (process !== undefined) {
     return refuse(
       "session_busy",
@@ -70,29 +76,29 @@ export function prune(db: Db, input: Prune): Session[] {
 
 function markSessionRemoved(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
-  db.run("delete from views where session = ?", n);
-  db.run("delete from hidden where session = ?", n);
-  db.run("delete from holds where session = ?", n);
-  db.run("delete from deliveries where session = ?", n);
-  db.run("delete from turns where session = ?", n);
-  db.run("delete from approvals where session = ?", n);
-  db.run("delete from processes where session = ?", n);
-  db.run(sql.deleteSessionUsageSql, n);
-  db.run(sql.deleteSessionApprovalRulesSql, n);
+  db.send("delete from views where session = ?", n);
+  db.send("delete from hidden where session = ?", n);
+  db.send("delete from holds where session = ?", n);
+  db.send("delete from deliveries where session = ?", n);
+  db.send("delete from turns where session = ?", n);
+  db.send("delete from approvals where session = ?", n);
+  db.send("delete from processes where session = ?", n);
+  db.send(deleteSessionUsageSql, n);
+  db.send(deleteSessionApprovalRulesSql, n);
   for (const { n: conversation } of db.all<{ n: number }>(
     "select n from conversations where session = ?",
     n,
   )) {
     // The inbox rows stay, without text: they identify a late duplicate.
-    db.run(sql.cancelConversationInboxSql, conversation);
-    db.run("delete from decisions where conversation = ?", conversation);
-    db.run("delete from conversations where n = ?", conversation);
+    db.send(cancelConversationInboxSql, conversation);
+    db.send("delete from decisions where conversation = ?", conversation);
+    db.send("delete from conversations where n = ?", conversation);
   }
-  db.run(
+  db.send(
     "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
     n,
   );
-  db.run("update sessions set removed_at = ?, title = null, lease_holder = null where n = ?", now, n);
+  db.send("update sessions set removed_at = ?, title = null, lease_holder = null where n = ?", now, n);
   sweepSession(db, session, now);
   // Its view is deleted now, so removed sessions that it showed may be free as well.
   sweepRemoved(db, now, n);
@@ -112,7 +118,7 @@ export function sweepRemoved(db: Db, now: number, except = 0): void {
 function sweepSession(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
   const shown = db.all<{ session: number; from_seq: number; to_seq: number | null }>(
-    sql.piecesInOtherSessionsSql,
+    piecesInOtherSessionsSql,
     n,
   );
   let from = 1;
@@ -122,35 +128,31 @@ function sweepSession(db: Db, session: SessionRow, now: number): void {
   }
   deleteMessages(db, session, { from, to: SEQS_PER_SESSION - 1 });
   const blobs = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
-  db.run("delete from blob_uses where session = ?", n);
+  db.send("delete from blob_uses where session = ?", n);
   const heir = shown[0];
   if (heir === undefined) {
-    db.run("delete from sessions where n = ?", n);
+    db.send("delete from sessions where n = ?", n);
   } else {
     // Messages that a fork still shows belong to the fork's owner.
     const fork = getSessionRow(db, heir.session);
-    db.run(
+    db.send(
       "update sessions set owner = ?, audience = ?, removed_at = coalesce(removed_at, ?), origin = null, display_name = null, config = null where n = ?",
       fork.owner,
       fork.audience,
       now,
       n,
     );
-    for (const row of db.rows(
-      sql.messagesBetweenSql,
-      toMessageId(n, 1),
-      toMessageId(n, SEQS_PER_SESSION - 1),
-    )) {
+    for (const row of db.rows(messagesBetweenSql, toMessageId(n, 1), toMessageId(n, SEQS_PER_SESSION - 1))) {
       if (row[4] !== null) recordBlobUses(db, n, toMessage(row, session.id));
     }
   }
   if (blobs.length > 0) keepPendingBlobs(db);
-  for (const { hash } of blobs) db.run(sql.deleteUnusedBlobSql, hash);
+  for (const { hash } of blobs) db.send(deleteUnusedBlobSql, hash);
 }
 
 /** The blobs of pending messages belong to the sessions in which they will run. */
 function keepPendingBlobs(db: Db): void {
-  for (const { session, message } of db.all<{ session: number; message: string }>(sql.pendingMessagesSql)) {
+  for (const { session, message } of db.all<{ session: number; message: string }>(pendingMessagesSql)) {
     const pending = parseObject<NewMessage>(message);
     if (pending !== undefined) recordBlobUses(db, session, pending);
   }
@@ -162,11 +164,11 @@ export function deleteMessages(db: Db, session: SessionRow, { from, to }: SeqRan
   const first = toMessageId(session.n, from);
   const last = toMessageId(session.n, to);
   const indexed = toMessageId(session.n, session.indexed_seq);
-  for (const row of db.rows(sql.messagesBetweenSql, first, Math.min(last, indexed))) {
+  for (const row of db.rows(messagesBetweenSql, first, Math.min(last, indexed))) {
     const terms = isIndexedRole(ROLES[row[2] as number])
       ? buildIndexText((row[3] as string | null) ?? "")
       : "";
-    if (terms !== "") db.run(sql.deleteWordsSql, row[0], terms);
+    if (terms !== "") db.index.removeWords(db, row[0] as number, terms);
   }
-  db.run("delete from messages where id between ? and ?", first, last);
+  db.send("delete from messages where id between ? and ?", first, last);
 }

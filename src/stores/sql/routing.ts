@@ -7,10 +7,27 @@ import { getChatAudience, type PersonId } from "../../core/owner.ts";
 import { type ResetReason, resetReason } from "../../core/reset-reason.ts";
 import type { EndReason, NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { type AccountRow, accountByNumberSql, resolveAccount, resolvePerson } from "./accounts.ts";
+import type { Db } from "./db.ts";
 import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
-import * as sql from "./sql.ts";
+import {
+  conversationByIdentitySql,
+  conversationByNumberSql,
+  insertConversationSql,
+  insertDecisionSql,
+  pointConversationSql,
+  sharedConversationSql,
+} from "./statements/conversations.ts";
+import {
+  activeWorkSql,
+  endUnreferencedSessionSql,
+  insertProfileSql,
+  insertSessionSql,
+  reopenSessionSql,
+  sessionByNumberSql,
+  setHandleSql,
+  setOriginSql,
+} from "./statements/sessions.ts";
 
 /**
  * In conversations.account: a sender without a name in a group. Different from 0, the account of shared conversations.
@@ -30,7 +47,7 @@ export function open(db: Db, input: Open): Opened {
   const { conversation } = routed;
   const [origin, name] = toOriginColumns(input.source);
   if (routed.session.origin !== origin || routed.session.display_name !== name) {
-    db.run(sql.setOriginSql, origin, name, routed.session.n);
+    db.send(setOriginSql, origin, name, routed.session.n);
   }
   return readOpened(db, conversation.n, routed);
 }
@@ -70,8 +87,8 @@ export function lookUpConversation(db: Db, input: ConversationLookup): Conversat
   const chat = [identity.profile, platform, chatType, chatId, threadId];
   const found =
     ownAccount === 0
-      ? db.get<ConversationRow>(sql.sharedConversationSql, ...chat)
-      : db.get<ConversationRow>(sql.conversationByIdentitySql, ...chat, ownAccount);
+      ? db.get<ConversationRow>(sharedConversationSql, ...chat)
+      : db.get<ConversationRow>(conversationByIdentitySql, ...chat, ownAccount);
   const isPersonal = !shared && (account !== ANONYMOUS_ACCOUNT || input.person !== undefined);
   const person = () => (isPersonal ? resolvePerson(db, source, speaker, input.person, now) : undefined);
   return { found, account, person };
@@ -98,8 +115,8 @@ export function insertConversationRow(
   session: number,
   activeAt: number,
 ): number {
-  const { lastInsertRowid } = db.run(
-    sql.insertConversationSql,
+  const number = db.insert(
+    insertConversationSql,
     profile,
     source.platform,
     source.chatType,
@@ -113,7 +130,7 @@ export function insertConversationRow(
     activeAt,
     now,
   );
-  return lastInsertRowid;
+  return number;
 }
 
 /** The reason for a reset that is due. Running or pending work prevents it, which is recorded once. */
@@ -127,7 +144,7 @@ export function findDueReset(
   if (reason === undefined) return undefined;
   const { n, session } = conversation;
   const work = db.get<{ turn: number; waiting: number; held: number; process: number }>(
-    sql.activeWorkSql,
+    activeWorkSql,
     session,
     n,
     session,
@@ -194,8 +211,8 @@ export function pointConversation(
   fresh?: { readonly reason: ResetReason; readonly notify: boolean },
 ): void {
   const old = getSessionRow(db, conversation.session);
-  db.run(
-    sql.pointConversationSql,
+  db.send(
+    pointConversationSql,
     session.n,
     now,
     fresh?.reason ?? null,
@@ -205,8 +222,8 @@ export function pointConversation(
     fresh?.notify ? 1 : 0,
     conversation.n,
   );
-  if (old.n !== session.n) db.run(sql.endUnreferencedSessionSql, now, reason, old.n);
-  db.run(sql.reopenSessionSql, session.n);
+  if (old.n !== session.n) db.send(endUnreferencedSessionSql, now, reason, old.n);
+  db.send(reopenSessionSql, session.n);
 }
 
 export function insertSessionRow(
@@ -216,10 +233,10 @@ export function insertSessionRow(
   parent?: string,
 ): SessionRow {
   const { profile, owner, now, source } = at;
-  db.run(sql.insertProfileSql, profile, now);
+  db.send(insertProfileSql, profile, now);
   const [origin, name] = source === undefined ? [null, null] : toOriginColumns(source);
-  const { lastInsertRowid } = db.run(
-    sql.insertSessionSql,
+  const number = db.insert(
+    insertSessionSql,
     findFreeId(db, input.id),
     input.kind,
     profile,
@@ -238,8 +255,8 @@ export function insertSessionRow(
     now,
     parent ?? null,
   );
-  db.run(sql.setHandleSql, encodeHandle(lastInsertRowid), lastInsertRowid);
-  return getSessionRow(db, lastInsertRowid);
+  db.send(setHandleSql, encodeHandle(number), number);
+  return getSessionRow(db, number);
 }
 
 /** Ids of the same second differ by 32 random bits; if they collide, the next number is used. */
@@ -290,7 +307,7 @@ export type FreshColumns = Pick<
 export function readFresh(db: Db, row: FreshColumns): FreshStart | undefined {
   if (row.fresh_reason === null || row.fresh_previous === null || row.note_due + row.notice_due === 0)
     return undefined;
-  const previous = db.get<SessionRow>(sql.sessionByNumberSql, row.fresh_previous);
+  const previous = db.get<SessionRow>(sessionByNumberSql, row.fresh_previous);
   if (previous === undefined) return undefined;
   return {
     reason: row.fresh_reason,
@@ -337,8 +354,8 @@ export function recordDecision(
   decision: string,
   details: DecisionDetails,
 ): void {
-  db.run(
-    sql.insertDecisionSql,
+  db.send(
+    insertDecisionSql,
     conversation,
     at,
     decision,
@@ -352,11 +369,11 @@ export function recordDecision(
 }
 
 export function getSessionRow(db: Db, n: number): SessionRow {
-  return requireRow(db.get<SessionRow>(sql.sessionByNumberSql, n), "session", n);
+  return requireRow(db.get<SessionRow>(sessionByNumberSql, n), "session", n);
 }
 
 export function getConversationRow(db: Db, n: number): ConversationRow {
-  return requireRow(db.get<ConversationRow>(sql.conversationByNumberSql, n), "conversation", n);
+  return requireRow(db.get<ConversationRow>(conversationByNumberSql, n), "conversation", n);
 }
 
 function requireRow<T>(row: T | undefined, table: string, n: number): T {

@@ -1,7 +1,7 @@
 import { hostname, uptime } from "node:os";
 import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
 import { getBootId, readStartTicks } from "../../system/process-identity.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { hasFreshHeartbeat } from "./heartbeats.ts";
 
 interface RunnerRow {
@@ -19,7 +19,7 @@ interface RunnerRow {
 
 export function recordHeartbeat(db: Db, input: { runner: Runner; now: number }): void {
   const { id, host, boot, pid, started } = input.runner;
-  db.run(
+  db.send(
     `insert into runners (id, host, boot, pid, started, heartbeat, suspended) values (?, ?, ?, ?, ?, ?, ?)
      on conflict (id) do update set heartbeat = excluded.heartbeat, suspended = excluded.suspended,
        resumed_at = case when excluded.heartbeat - heartbeat > ${RUNNER_DEAD_MS} then excluded.heartbeat else resumed_at end`,
@@ -34,8 +34,8 @@ export function recordHeartbeat(db: Db, input: { runner: Runner; now: number }):
 }
 
 export function retire(db: Db, input: { runner: string }): void {
-  db.run("delete from runners where id = ?", input.runner);
-  db.run("update leases set runner = null, until = 0, about = null where runner = ?", input.runner);
+  db.send("delete from runners where id = ?", input.runner);
+  db.send("update leases set runner = null, until = 0, about = null where runner = ?", input.runner);
 }
 
 /**
@@ -134,13 +134,13 @@ export function acquireLease(
   );
   const until = now + ttlMs;
   if (held?.runner === runner) {
-    db.run("update leases set until = ?, about = coalesce(?, about) where name = ?", until, about, name);
+    db.send("update leases set until = ?, about = coalesce(?, about) where name = ?", until, about, name);
     return held.fence;
   }
   if (held !== undefined && held.runner !== null && held.until > now && isRunnerAlive(db, held.runner, now))
     return undefined;
   const fence = (held?.fence ?? 0) + 1;
-  db.run(
+  db.send(
     `insert into leases (name, runner, fence, until, about) values (?, ?, ?, ?, ?)
      on conflict (name) do update set runner = excluded.runner, fence = excluded.fence, until = excluded.until,
        about = excluded.about`,
@@ -160,7 +160,7 @@ export function releaseLease(db: Db, input: { name: string; runner: string }): b
       "update leases set runner = null, until = 0, about = null where name = ? and runner = ?",
       input.name,
       input.runner,
-    ).changes > 0
+    ) > 0
   );
 }
 

@@ -1,11 +1,12 @@
 import type { Hit, SearchNeighbour, SearchRequest } from "../../core/listing.ts";
 import { ROLES, type Role } from "../../core/message.ts";
-import { matchesQuery, parseQuery, type SearchQuery, toFts5 } from "../../core/search-query.ts";
+import { matchesQuery, parseQuery, type SearchQuery } from "../../core/search-query.ts";
 import { buildIndexText, extractTerms } from "../../core/search-terms.ts";
 import { buildSnippet, shortenNeighbour } from "../../core/snippet.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db, RankedHit, SessionScope } from "./db.ts";
 import { SEQS_PER_SESSION, type SessionRow, toMessageId } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { setIndexedSeqSql, unindexedMessagesSql, unindexedSessionsSql } from "./statements/search.ts";
+import { sessionByNumberSql } from "./statements/sessions.ts";
 import { buildVisibleCondition, isVisible } from "./visibility.ts";
 
 /** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest are ranked. */
@@ -20,18 +21,14 @@ export function isIndexedRole(role: Role | undefined): boolean {
   return role === "user" || role === "assistant";
 }
 
-interface RankedHit {
-  readonly id: number;
-  /** bm25: lower is better. */
-  readonly rank: number;
-}
-
 export function searchMessages(db: Db, input: SearchRequest): Hit[] {
   const query = parseQuery(input.text);
-  const expression = toFts5(query);
-  if (expression === undefined) return [];
+  if (query.alternatives.length === 0) return [];
   const sessions = buildSessionScope(input);
-  const found = [...findIndexedHits(db, expression, sessions), ...findUnindexedHits(db, query, sessions)];
+  const found = [
+    ...db.index.findMatches(db, query, sessions, MAX_RANKED_HITS),
+    ...findUnindexedHits(db, query, sessions),
+  ];
   // New messages that are not indexed yet come first, then the best hits, and of equals the newest.
   found.sort((a, b) => a.rank - b.rank || b.id - a.id);
   const limit = Math.max(1, Math.min(MAX_LIMIT, input.limit ?? DEFAULT_LIMIT));
@@ -45,12 +42,6 @@ export function searchMessages(db: Db, input: SearchRequest): Hit[] {
     else hits.push(hit);
   }
   return hits;
-}
-
-interface SessionScope {
-  /** A query for the numbers of the sessions to search. */
-  readonly numbers: string;
-  readonly values: readonly unknown[];
 }
 
 /**
@@ -76,27 +67,6 @@ select s.n from sessions s where ${condition}
 union select p.piece_session from pieces p join sessions s on s.n = p.session and s.version = p.version
 where p.piece_session <> p.session and ${condition}`;
   return { numbers, values: [...bound, ...bound] };
-}
-
-function findIndexedHits(db: Db, expression: string, { numbers, values }: SessionScope): RankedHit[] {
-  const newest = db.all<{ rowid: number }>(
-    `select rowid from words where words match ? and (rowid >> 24) in (${numbers})
-     order by rowid desc limit ${MAX_RANKED_HITS}`,
-    expression,
-    ...values,
-  );
-  const oldest = newest.at(-1);
-  if (oldest === undefined) return [];
-  const ranks = new Map(
-    db
-      .rows(
-        "select rowid, bm25(words) from words where words match ? and rowid >= ?",
-        expression,
-        oldest.rowid,
-      )
-      .map((row) => [row[0] as number, row[1] as number]),
-  );
-  return newest.map(({ rowid }) => ({ id: rowid, rank: ranks.get(rowid) ?? 0 }));
 }
 
 /** Reads messages that are not indexed yet, the sessions with the latest activity first, up to a limit per search. */
@@ -178,7 +148,7 @@ function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hi
 function findShowingSession(db: Db, n: number, seq: number, input: SearchRequest): SessionRow | undefined {
   const isRequested = (row: SessionRow): boolean =>
     (input.session === undefined || row.id === input.session) && isVisible(input.asker, row);
-  const own = db.get<SessionRow>(sql.sessionByNumberSql, n);
+  const own = db.get<SessionRow>(sessionByNumberSql, n);
   const found = own !== undefined && own.removed_at === null && isRequested(own);
   if (found && (input.undone === true || db.get(hiddenMessageSql, n, seq, seq) === undefined)) return own;
   return db.all<SessionRow>(showingSessionsSql, n, seq, seq).find(isRequested);
@@ -196,24 +166,24 @@ function readNeighbour(db: Db, n: number, seq: number, input: SearchRequest): Se
 export function indexMessages(db: Db, limit: number): number {
   let done = 0;
   for (const session of db.all<Pick<SessionRow, "n" | "indexed_seq" | "next_seq">>(
-    sql.unindexedSessionsSql,
+    unindexedSessionsSql,
     limit,
   )) {
     const room = limit - done;
     const rows = db.rows(
-      sql.unindexedMessagesSql,
+      unindexedMessagesSql,
       toMessageId(session.n, session.indexed_seq + 1),
       toMessageId(session.n, session.next_seq - 1),
       room,
     );
     for (const [id, role, text] of rows) {
       const terms = isIndexedRole(ROLES[role as number]) ? buildIndexText((text as string | null) ?? "") : "";
-      if (terms !== "") db.run(sql.insertWordsSql, id, terms);
+      if (terms !== "") db.index.addWords(db, id as number, terms);
     }
     // Not the number of rows: a removed session that a fork shows has gaps.
     const last = rows.length < room ? undefined : rows.at(-1);
     const upTo = last === undefined ? session.next_seq - 1 : (last[0] as number) % SEQS_PER_SESSION;
-    db.run(sql.setIndexedSeqSql, upTo, session.n);
+    db.send(setIndexedSeqSql, upTo, session.n);
     done += rows.length;
     if (done >= limit) break;
   }
@@ -222,6 +192,6 @@ export function indexMessages(db: Db, limit: number): number {
 
 /** Removes all words from the index; every message is pending again. */
 export function clearIndex(db: Db): void {
-  db.run("insert into words(words) values ('delete-all')");
-  db.run("update sessions set indexed_seq = 0 where indexed_seq > 0");
+  db.index.removeAllWords(db);
+  db.send("update sessions set indexed_seq = 0 where indexed_seq > 0");
 }

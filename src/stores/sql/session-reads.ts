@@ -10,9 +10,9 @@ import type { AnswerDraft, MessageDraft } from "../../core/turn.ts";
 import { listShownPieces } from "../../core/view.ts";
 import type { ViewRanges } from "../../ports/message-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { readVersionPieces } from "./change-view.ts";
 import { filterReachable } from "./claimable.ts";
+import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import { buildConversationKey, getSessionRow } from "./routing.ts";
 import {
@@ -24,7 +24,12 @@ import {
   toSession,
 } from "./rows.ts";
 import { filterOrphaned } from "./runners.ts";
-import * as sql from "./sql.ts";
+import { blobBytesSql } from "./statements/blobs.ts";
+import { conversationsInChatSql } from "./statements/conversations.ts";
+import { cursorByNameSql, pendingInSessionSql, sessionsWithPendingSql } from "./statements/inbox.ts";
+import { messagesBetweenSql } from "./statements/messages.ts";
+import { sessionByHandleSql, sessionByIdSql } from "./statements/sessions.ts";
+import { runningTurnsSql, turnDraftSql } from "./statements/turns.ts";
 import { canSpeakIn, findConversationRow } from "./switching.ts";
 import { readView } from "./views.ts";
 import { buildVisibleCondition, findReadableSession, findVisibleSession, isVisible } from "./visibility.ts";
@@ -37,8 +42,8 @@ export function getSession(db: Db, { asker, session }: SessionRequest): Session 
 export function find(db: Db, input: { asker: Asker; text: string }): Session[] {
   const { asker, text } = input;
   const exact = [
-    db.get<SessionRow>(sql.sessionByIdSql, text),
-    isHandle(text) ? db.get<SessionRow>(sql.sessionByHandleSql, text) : undefined,
+    db.get<SessionRow>(sessionByIdSql, text),
+    isHandle(text) ? db.get<SessionRow>(sessionByHandleSql, text) : undefined,
   ].find((row) => row !== undefined && row.removed_at === null && isVisible(asker, row));
   if (exact !== undefined) return [toSession(exact)];
   if (text === "") return [];
@@ -72,7 +77,7 @@ export function findConversations(
   const rows =
     source !== undefined
       ? db.all<ConversationRow>(
-          sql.conversationsInChatSql,
+          conversationsInChatSql,
           source.platform,
           source.chatType,
           source.chatId,
@@ -145,7 +150,7 @@ export function readMessageRuns(db: Db, runs: readonly MessageRun[]): Message[] 
 
 /** The raw rows: arrays cross threads at half the cost of messages. */
 export function readRunRows(db: Db, { first, last }: MessageRun): unknown[][] {
-  return db.rows(sql.messagesBetweenSql, first, last);
+  return db.rows(messagesBetweenSql, first, last);
 }
 
 export function toMessages({ session }: MessageRun, found: readonly unknown[][]): Message[] {
@@ -227,7 +232,7 @@ export function toDecision(row: DecisionRow): PolicyDecision {
 export function readBlob(db: Db, input: { asker: Asker; hash: string }): Uint8Array | undefined {
   if (isEveryone(input.asker)) {
     // Also the blobs of deliveries without a session.
-    const found = db.get<{ bytes: Uint8Array }>(sql.blobBytesSql, input.hash);
+    const found = db.get<{ bytes: Uint8Array }>(blobBytesSql, input.hash);
     return found && new Uint8Array(found.bytes);
   }
   const { where, values } = buildVisibleCondition(input.asker);
@@ -254,21 +259,21 @@ export function hasOther(db: Db, input: SessionRequest): boolean {
 export function listPending(db: Db, input: SessionRequest): NewMessage[] {
   const session = findReadableSession(db, input.asker, input.session);
   if (session === undefined) return [];
-  const rows = db.all<{ message: string }>(sql.pendingInSessionSql, session.n);
+  const rows = db.all<{ message: string }>(pendingInSessionSql, session.n);
   return rows.flatMap((row) => parseObject<NewMessage>(row.message) ?? []);
 }
 
 export function getDraft(db: Db, input: SessionRequest): MessageDraft | undefined {
   const session = findReadableSession(db, input.asker, input.session);
-  const row = session && db.get<{ seq: number; said: string }>(sql.turnDraftSql, session.n);
+  const row = session && db.get<{ seq: number; said: string }>(turnDraftSql, session.n);
   const draft = parseObject<AnswerDraft>(row?.said ?? null);
   return row && draft && { seq: row.seq, answerDraft: draft };
 }
 
 /** One platform per session: that of the running turn, or else of the next one. */
 export function listClaimable(db: Db, { now }: { now: number }): { session: string; platform: string }[] {
-  const running = db.all<WorkRow>(sql.runningTurnsSql);
-  const pending = filterReachable(db, db.all<WorkRow>(sql.sessionsWithPendingSql), now);
+  const running = db.all<WorkRow>(runningTurnsSql);
+  const pending = filterReachable(db, db.all<WorkRow>(sessionsWithPendingSql), now);
   const platforms = new Map<string, string>();
   for (const { id, platform } of [...running, ...pending])
     if (!platforms.has(id)) platforms.set(id, platform);
@@ -283,5 +288,5 @@ interface WorkRow {
 }
 
 export function getCursor(db: Db, input: { name: string }): string | undefined {
-  return db.get<{ value: string }>(sql.cursorByNameSql, input.name)?.value;
+  return db.get<{ value: string }>(cursorByNameSql, input.name)?.value;
 }

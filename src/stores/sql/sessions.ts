@@ -4,12 +4,12 @@ import type { NewSession, Session, SessionChange } from "../../core/session.ts";
 import { buildNextTitle } from "../../core/titles.ts";
 import type { NewTitle, RecordUsage } from "../../ports/session-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { ensurePerson } from "./accounts.ts";
 import { checkFence } from "./append.ts";
+import type { Db } from "./db.ts";
 import { getSessionRow, insertSessionRow } from "./routing.ts";
 import { type SessionRow, toSession } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { reopenSessionSql, sessionByIdSql } from "./statements/sessions.ts";
 import { addSessionUsage } from "./usage.ts";
 import { findVisibleSession } from "./visibility.ts";
 
@@ -20,7 +20,7 @@ export function create(
   input: { session: NewSession & { owner: PersonId }; profile: string; now: number },
 ): Session | Refused {
   const { session, profile, now } = input;
-  if (db.get(sql.sessionByIdSql, session.id) !== undefined) {
+  if (db.get(sessionByIdSql, session.id) !== undefined) {
     return refuse("invalid_input", `There is a session ${session.id} already.`, { field: "id" });
   }
   ensurePerson(db, session.owner, now);
@@ -43,7 +43,7 @@ export function setTitle(db: Db, input: SessionRequest & NewTitle): Session | Re
     const holder = findTitleHolder(db, session.owner, title);
     if (holder !== undefined && holder !== session.n) return refuseTakenTitle(title);
   }
-  db.run("update sessions set title = ? where n = ?", title ?? null, session.n);
+  db.send("update sessions set title = ? where n = ?", title ?? null, session.n);
   return toSession(getSessionRow(db, session.n));
 }
 
@@ -80,7 +80,7 @@ export function change(
   if (session === undefined) return sessionNotFound;
   const { change: changes, now } = input;
   const set = (column: string, value: unknown): void => {
-    db.run(`update sessions set ${column} = ? where n = ?`, value, session.n);
+    db.send(`update sessions set ${column} = ? where n = ?`, value, session.n);
   };
   if (changes.cwd !== undefined) set("cwd", changes.cwd);
   if (changes.model !== undefined) set("model", changes.model);
@@ -94,7 +94,7 @@ export function change(
     set("ended_at", session.ended_at ?? now);
     set("end_reason", session.end_reason ?? (changes.ended === true ? "closed" : changes.ended));
   }
-  if (changes.ended === false) db.run(sql.reopenSessionSql, session.n);
+  if (changes.ended === false) db.send(reopenSessionSql, session.n);
   return toSession(getSessionRow(db, session.n));
 }
 
@@ -110,7 +110,7 @@ export function recordUsage(db: Db, input: RecordUsage): Session | Refused {
 export function hold(db: Db, input: SessionRequest & { name: string; until: number }): Session | Refused {
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return sessionNotFound;
-  db.run(
+  db.send(
     `insert into holds (session, name, until) values (?, ?, ?)
      on conflict (session, name) do update set until = excluded.until`,
     session.n,
@@ -123,7 +123,7 @@ export function hold(db: Db, input: SessionRequest & { name: string; until: numb
 export function release(db: Db, input: SessionRequest & { name: string }): boolean {
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return false;
-  return db.run("delete from holds where session = ? and name = ?", session.n, input.name).changes > 0;
+  return db.run("delete from holds where session = ? and name = ?", session.n, input.name) > 0;
 }
 
 function findTitleHolder(db: Db, owner: string, title: string): number | undefined {

@@ -4,8 +4,8 @@ import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { recordBlobUses } from "./append.ts";
+import type { Db } from "./db.ts";
 import {
   getSessionOwner,
   getSessionRow,
@@ -15,7 +15,11 @@ import {
   recordDecision,
 } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toMessage, toMessageId } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { conversationByNumberSql } from "./statements/conversations.ts";
+import { messagesBetweenSql } from "./statements/messages.ts";
+import { sessionByIdSql } from "./statements/sessions.ts";
+import { runningTurnSql } from "./statements/turns.ts";
+import { piecesInOtherSessionsSql } from "./statements/views.ts";
 import { isVisible } from "./visibility.ts";
 
 export const conversationNotFound: Refused = refuse("not_found", "There is no such conversation.");
@@ -37,7 +41,7 @@ export function reset(
     now,
     source,
   });
-  db.run(
+  db.send(
     "update sessions set origin = ?, display_name = ? where n = ?",
     old.origin,
     old.display_name,
@@ -62,7 +66,7 @@ export function switchTo(
 
 /** A session by its id, for any asker, unless it was removed. */
 export function findSessionRow(db: Db, id: string): SessionRow | undefined {
-  const found = db.get<SessionRow>(sql.sessionByIdSql, id);
+  const found = db.get<SessionRow>(sessionByIdSql, id);
   return found?.removed_at === null ? found : undefined;
 }
 
@@ -120,13 +124,13 @@ export function leaveChat(db: Db, to: ChatRow, session: SessionRow, now: number)
  * the same step, with their pending messages, and forks keep the blobs that they show.
  */
 function makePrivate(db: Db, session: SessionRow, now: number): Refused | undefined {
-  if (db.get(sql.runningTurnSql, session.n) !== undefined) {
+  if (db.get(runningTurnSql, session.n) !== undefined) {
     return refuse(
       "session_busy",
       "An answer is being written in that session. Stop it or wait for it first.",
     );
   }
-  db.run("update sessions set audience = null where n = ?", session.n);
+  db.send("update sessions set audience = null where n = ?", session.n);
   for (const conversation of db.all<ConversationRow>(
     "select * from conversations where session = ?",
     session.n,
@@ -148,11 +152,11 @@ function makePrivate(db: Db, session: SessionRow, now: number): Refused | undefi
     });
   }
   for (const { session: fork, from_seq, to_seq } of db.all<ForkPieceRow>(
-    sql.piecesInOtherSessionsSql,
+    piecesInOtherSessionsSql,
     session.n,
   )) {
     const shown = db.rows(
-      sql.messagesBetweenSql,
+      messagesBetweenSql,
       toMessageId(session.n, from_seq),
       toMessageId(session.n, to_seq),
     );
@@ -169,7 +173,7 @@ interface ForkPieceRow {
 
 /** A conversation in which the asker may write. */
 export function findConversationRow(db: Db, asker: Asker, n: number): ConversationRow | undefined {
-  const row = db.get<ConversationRow>(sql.conversationByNumberSql, n);
+  const row = db.get<ConversationRow>(conversationByNumberSql, n);
   return row !== undefined && canSpeakIn(asker, row) ? row : undefined;
 }
 

@@ -15,9 +15,9 @@ import type {
   SaveDraftInput,
   Turn,
 } from "../../core/turn.ts";
-import type { Db } from "../sqlite/connection.ts";
 import { insertMessages, recordBlobUses } from "./append.ts";
 import { filterClaimable } from "./claimable.ts";
+import type { Db } from "./db.ts";
 import { insertDelivery } from "./deliveries.ts";
 import { abandonDraft, completeDraft, findDraft } from "./drafts.ts";
 import { findDuplicate, insertInboxRow } from "./inbox.ts";
@@ -38,7 +38,39 @@ import {
   toSession,
 } from "./rows.ts";
 import { isRunnerAlive } from "./runners.ts";
-import * as sql from "./sql.ts";
+import { expireTurnApprovalsSql } from "./statements/approvals.ts";
+import { insertBlobSql } from "./statements/blobs.ts";
+import {
+  clearNoteDueSql,
+  clearNoticeDueSql,
+  conversationByNumberSql,
+  touchConversationSql,
+} from "./statements/conversations.ts";
+import {
+  cancelInboxSql,
+  claimInboxSql,
+  countPendingSql,
+  finishInboxSql,
+  pendingInConversationSql,
+  pendingInSessionSql,
+  refusedSinceSql,
+  turnInputsSql,
+} from "./statements/inbox.ts";
+import {
+  growAndClaimSessionSql,
+  growAndReleaseSessionSql,
+  sessionByIdSql,
+  setOriginSql,
+  takeSessionLeaseSql,
+} from "./statements/sessions.ts";
+import {
+  endTurnSql,
+  insertTurnSql,
+  rerunTurnSql,
+  runningTurnSql,
+  saveTurnDraftSql,
+  turnToFinishSql,
+} from "./statements/turns.ts";
 import { addSessionUsage } from "./usage.ts";
 
 interface TurnRow {
@@ -92,14 +124,13 @@ export function accept(db: Db, input: Accept): Accepted {
     input.claim !== undefined && isSessionFree(db, session, input.claim, now) ? input.claim : undefined;
   const full = by === undefined ? refuseWhenFull(db, input, conversation) : undefined;
   if (full !== undefined) return full;
-  for (const blob of input.blobs ?? [])
-    db.run(sql.insertBlobSql, blob.hash, blob.bytes.byteLength, blob.bytes);
-  db.run(sql.touchConversationSql, now, conversation.n);
+  for (const blob of input.blobs ?? []) db.send(insertBlobSql, blob.hash, blob.bytes.byteLength, blob.bytes);
+  db.send(touchConversationSql, now, conversation.n);
   const fresh = readFresh(db, conversation);
   const claimed =
     by === undefined ? undefined : claimImmediately(db, input, by, conversation, session, fresh);
   const inbox = claimed?.inbox ?? queueInbound(db, input, conversation, session);
-  const running = claimed === undefined ? db.get<TurnRow>(sql.runningTurnSql, session.n) : undefined;
+  const running = claimed === undefined ? db.get<TurnRow>(runningTurnSql, session.n) : undefined;
   return {
     duplicate: false,
     inbox,
@@ -128,7 +159,7 @@ export function isSessionFree(db: Db, session: SessionRow, by: ClaimBy, now: num
 
 /** The pending inputs of a session that this runner may claim, in order. */
 function listClaimableRows(db: Db, session: SessionRow, by: ClaimBy, now: number): PendingRow[] {
-  const rows = db.all<PendingRow>(sql.pendingInSessionSql, session.n);
+  const rows = db.all<PendingRow>(pendingInSessionSql, session.n);
   // An unreadable row must not block others; it stays, and doctor names it.
   const readable = rows.filter(
     ({ message, source }) => parseObject(message) !== undefined && parseObject(source) !== undefined,
@@ -139,10 +170,10 @@ function listClaimableRows(db: Db, session: SessionRow, by: ClaimBy, now: number
 /** A message above the limit is stored as a row without text, so that a repeated one is not accepted later. */
 function refuseWhenFull(db: Db, input: Accept, { n: conversation }: ConversationRow): Accepted | undefined {
   if (input.maxPending === undefined) return undefined;
-  const pending = db.get<{ n: number; newest: number | null }>(sql.countPendingSql, conversation);
+  const pending = db.get<{ n: number; newest: number | null }>(countPendingSql, conversation);
   if (pending === undefined || pending.n < input.maxPending) return undefined;
   // Rows accepted later have higher numbers: so the queue has been full since its newest pending row.
-  const isFirst = db.get(sql.refusedSinceSql, conversation, pending.newest ?? 0) === undefined;
+  const isFirst = db.get(refusedSinceSql, conversation, pending.newest ?? 0) === undefined;
   const inbox = insertInboxRow(db, input, { conversation, state: "refused" });
   return { duplicate: false, inbox, tooMany: pending.n, isFirst };
 }
@@ -154,7 +185,7 @@ export function queueInbound(
   session: SessionRow,
 ): number {
   const { source, message } = input;
-  db.run(sql.setOriginSql, ...toOriginColumns(source), session.n);
+  db.send(setOriginSql, ...toOriginColumns(source), session.n);
   // Until the message is claimed, its blobs belong to this session, or a removal elsewhere would delete them.
   recordBlobUses(db, session.n, message);
   return insertInboxRow(db, input, {
@@ -186,8 +217,8 @@ export function claimImmediately(
     turn: turn.number,
     seq: session.next_seq,
   });
-  db.run(
-    sql.growAndClaimSessionSql,
+  db.send(
+    growAndClaimSessionSql,
     1,
     grown.lastAt,
     grown.humans,
@@ -222,10 +253,10 @@ export function claimImmediately(
 }
 
 export function claim(db: Db, input: Claim): Turn | undefined {
-  const session = db.get<SessionRow>(sql.sessionByIdSql, input.session);
+  const session = db.get<SessionRow>(sessionByIdSql, input.session);
   if (session === undefined) return undefined;
   if (session.lease_holder !== null && isRunnerAlive(db, session.lease_holder, input.now)) return undefined;
-  const abandoned = db.get<TurnRow>(sql.runningTurnSql, session.n);
+  const abandoned = db.get<TurnRow>(runningTurnSql, session.n);
   // Also for a runner that claims only its own inputs: behind an abandoned turn, none of them would ever run.
   if (abandoned !== undefined) return rerunTurn(db, session, abandoned, input, input.now);
   return startNextTurn(db, session, input, input.now);
@@ -238,10 +269,10 @@ function rerunTurn(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now:
   if (target === undefined) return undefined;
   const answerDraft = parseObject<AnswerDraft>(turn.said);
   const fence = session.fence + 1;
-  db.run(sql.takeSessionLeaseSql, by.runner, session.n);
-  db.run(sql.rerunTurnSql, by.runner, fence, by.deadline ?? null, now, turn.n);
+  db.send(takeSessionLeaseSql, by.runner, session.n);
+  db.send(rerunTurnSql, by.runner, fence, by.deadline ?? null, now, turn.n);
   // Its conversation may be deleted with a later session.
-  const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, turn.conversation);
+  const conversation = db.get<ConversationRow>(conversationByNumberSql, turn.conversation);
   const draft = findDraft(db, turn.n);
   return {
     number: turn.n,
@@ -250,7 +281,7 @@ function rerunTurn(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now:
     fence,
     attempt: turn.attempt + 1,
     target,
-    inputs: db.all<{ seq: number }>(sql.turnInputsSql, turn.n).map((row) => row.seq),
+    inputs: db.all<{ seq: number }>(turnInputsSql, turn.n).map((row) => row.seq),
     ...(conversation === undefined ? { settings: {} } : readTurnContext(db, conversation)),
     ...(answerDraft !== undefined && { answerDraft }),
     ...(draft !== undefined && { draftDelivery: draft }),
@@ -272,10 +303,10 @@ function startNextTurn(db: Db, session: SessionRow, by: ClaimBy, now: number): T
   const turn = insertTurnRow(db, session, first.conversation, by, target, messages, now);
   const grown = insertMessages(db, session, messages, undefined, now);
   claimed.forEach((row, index) => {
-    db.run(sql.claimInboxSql, turn.number, grown.seqs[index], row.n);
+    db.send(claimInboxSql, turn.number, grown.seqs[index], row.n);
   });
-  db.run(
-    sql.growAndClaimSessionSql,
+  db.send(
+    growAndClaimSessionSql,
     claimed.length,
     grown.lastAt,
     grown.humans,
@@ -299,8 +330,8 @@ function insertTurnRow(
 ): Omit<Turn, "target" | "inputs" | "settings"> {
   const fence = session.fence + 1;
   const isProactive = inputs.every(({ origin }) => origin?.proactive === true);
-  const number = db.run(
-    sql.insertTurnSql,
+  const number = db.insert(
+    insertTurnSql,
     session.n,
     conversation,
     by.runner,
@@ -309,14 +340,13 @@ function insertTurnRow(
     by.deadline ?? null,
     now,
     isProactive ? 1 : 0,
-  ).lastInsertRowid;
+  );
   return { number, session: session.id, conversation, fence, attempt: 1 };
 }
 
 /** One statement: this runs for every few words of an answer. */
 export function saveDraft(db: Db, { turn, fence, answerDraft }: SaveDraftInput): { kept: true } | Refused {
-  if (db.run(sql.saveTurnDraftSql, JSON.stringify(answerDraft), turn, fence).changes > 0)
-    return { kept: true };
+  if (db.run(saveTurnDraftSql, JSON.stringify(answerDraft), turn, fence) > 0) return { kept: true };
   return refuse(
     "stale_fence",
     "This turn was finished or taken over by another runner; the draft was not saved.",
@@ -325,7 +355,7 @@ export function saveDraft(db: Db, { turn, fence, answerDraft }: SaveDraftInput):
 
 export function finish(db: Db, input: Finish): Finished | Refused {
   const { now } = input;
-  const turn = db.get<FinishedTurnRow>(sql.turnToFinishSql, input.turn);
+  const turn = db.get<FinishedTurnRow>(turnToFinishSql, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse(
       "stale_fence",
@@ -334,22 +364,15 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   }
   const { session } = turn;
   const grown = insertMessages(db, { n: session, next_seq: turn.next_seq }, input.messages, input.blobs, now);
-  db.run(
-    sql.growAndReleaseSessionSql,
-    grown.seqs.length,
-    grown.lastAt,
-    grown.humans,
-    grown.toolCalls,
-    session,
-  );
+  db.send(growAndReleaseSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session);
   if (input.usage !== undefined)
     addSessionUsage(db, getSessionRow(db, session), { purpose: "answer", usage: input.usage, now });
   const deliveries = storeDeliveries(db, turn, input.deliveries ?? [], now);
-  db.run(sql.finishInboxSql, turn.n);
-  db.run(sql.endTurnSql, input.outcome, now, turn.n);
-  if (turn.unasked === 0) db.run(sql.touchConversationSql, now, turn.conversation);
+  db.send(finishInboxSql, turn.n);
+  db.send(endTurnSql, input.outcome, now, turn.n);
+  if (turn.unasked === 0) db.send(touchConversationSql, now, turn.conversation);
   // Approvals of a crashed attempt that were not requested again: no turn waits for them.
-  if (turn.attempt > 1) db.run(sql.expireTurnApprovalsSql, now, session, turn.n);
+  if (turn.attempt > 1) db.send(expireTurnApprovalsSql, now, session, turn.n);
   if (input.notified !== undefined)
     markResetNotified(db, { conversation: turn.conversation, notified: input.notified });
   const next =
@@ -384,12 +407,12 @@ export function markResetNotified(
   db: Db,
   input: { conversation: number; notified: ResetNotification },
 ): void {
-  if (input.notified.note) db.run(sql.clearNoteDueSql, input.conversation);
-  if (input.notified.notice) db.run(sql.clearNoticeDueSql, input.conversation);
+  if (input.notified.note) db.send(clearNoteDueSql, input.conversation);
+  if (input.notified.notice) db.send(clearNoticeDueSql, input.conversation);
 }
 
 export function cancelPending(db: Db, input: { conversation: number; now: number }): NewMessage[] {
-  const pending = db.all<{ n: number; message: string }>(sql.pendingInConversationSql, input.conversation);
-  for (const row of pending) db.run(sql.cancelInboxSql, row.n);
+  const pending = db.all<{ n: number; message: string }>(pendingInConversationSql, input.conversation);
+  for (const row of pending) db.send(cancelInboxSql, row.n);
   return pending.flatMap((row) => parseObject<NewMessage>(row.message) ?? []);
 }

@@ -12,9 +12,10 @@ import {
 } from "../../core/usage.ts";
 import type { RecordUsage } from "../../ports/session-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { type CounterColumns, type SessionRow, toUsage } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { setCountersSql } from "./statements/sessions.ts";
+import { deleteSessionUsageSql, sessionUsageSql, setUsageRowSql, usageRowSql } from "./statements/usage.ts";
 import { buildVisibleCondition, findReadableSession } from "./visibility.ts";
 
 /** The columns of a usage row. Its model and provider are '' if unknown. */
@@ -44,7 +45,7 @@ export function replaceUsage(
   usage: Usage,
   entries: readonly UsageEntry[] = [],
 ): void {
-  db.run(sql.deleteSessionUsageSql, session.n);
+  db.send(deleteSessionUsageSql, session.n);
   setCounters(db, session.n, usage);
   if (entries.length > 0)
     for (const entry of entries) addUsageEntry(db, session.n, entry.purpose, entry.usage, entry.at);
@@ -54,7 +55,7 @@ export function replaceUsage(
 export function listUsageEntries(db: Db, input: SessionRequest): UsageEntry[] | undefined {
   const session = findReadableSession(db, input.asker, input.session);
   if (session === undefined) return undefined;
-  return db.all<UsageRow>(sql.sessionUsageSql, session.n).map(toUsageEntry);
+  return db.all<UsageRow>(sessionUsageSql, session.n).map(toUsageEntry);
 }
 
 /** The usage since then in sessions that the asker may see, also in sessions without new messages. */
@@ -84,10 +85,10 @@ export function addUsageEntry(
 ): void {
   const { model = "", provider = "" } = delta;
   const key = [session, toUsageSpan(at), purpose, provider, model];
-  const row = db.get<UsageRow>(sql.usageRowSql, ...key);
+  const row = db.get<UsageRow>(usageRowSql, ...key);
   const usage = addUsage(row === undefined ? emptyUsage() : toUsageEntry(row).usage, delta);
-  db.run(
-    sql.setUsageRowSql,
+  db.send(
+    setUsageRowSql,
     ...key,
     usage.inputTokens,
     usage.outputTokens,
@@ -107,8 +108,8 @@ export function toUsageEntry(row: UsageRow): UsageEntry {
 }
 
 export function setCounters(db: Db, session: number, usage: Usage): void {
-  db.run(
-    sql.setCountersSql,
+  db.send(
+    setCountersSql,
     usage.inputTokens,
     usage.outputTokens,
     usage.cacheReadTokens,

@@ -1,7 +1,7 @@
 import { createView, type Piece, type ViewState } from "../../core/view.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import type { SessionRow } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { hiddenRangesSql, viewPiecesSql } from "./statements/views.ts";
 
 interface PieceRow {
   piece_session: number;
@@ -15,9 +15,9 @@ export function readView(db: Db, session: Pick<SessionRow, "n" | "next_seq" | "v
   return {
     self: session.n,
     nextSeq: session.next_seq,
-    pieces: db.all<PieceRow>(sql.viewPiecesSql, session.n, session.version).map(toPiece),
+    pieces: db.all<PieceRow>(viewPiecesSql, session.n, session.version).map(toPiece),
     hidden: db
-      .all<{ from_seq: number; to_seq: number }>(sql.hiddenRangesSql, session.n)
+      .all<{ from_seq: number; to_seq: number }>(hiddenRangesSql, session.n)
       .map((row) => ({ from: row.from_seq, to: row.to_seq })),
   };
 }

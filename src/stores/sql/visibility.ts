@@ -1,11 +1,11 @@
 import { type Asker, canSee, isEveryone } from "../../core/owner.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import type { SessionRow } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { readableSessionSql, sessionByIdSql } from "./statements/sessions.ts";
 
 /** The session with this id, if the asker may see it. */
 export function findVisibleSession(db: Db, asker: Asker, id: string): SessionRow | undefined {
-  const row = db.get<SessionRow>(sql.sessionByIdSql, id);
+  const row = db.get<SessionRow>(sessionByIdSql, id);
   if (row === undefined || row.removed_at !== null || !isVisible(asker, row)) return undefined;
   return row;
 }
@@ -17,7 +17,7 @@ export type ReadableSessionRow = Pick<
 >;
 
 export function findReadableSession(db: Db, asker: Asker, id: string): ReadableSessionRow | undefined {
-  const row = db.get<ReadableSessionRow>(sql.readableSessionSql, id);
+  const row = db.get<ReadableSessionRow>(readableSessionSql, id);
   if (row === undefined || row.removed_at !== null || !isVisible(asker, row)) return undefined;
   return row;
 }

@@ -1,12 +1,13 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Source } from "../../core/source.ts";
 import type { WakeRequest, WakeResult } from "../../ports/process-store.ts";
-import type { Db } from "../sqlite/connection.ts";
+import type { Db } from "./db.ts";
 import { findDuplicate } from "./inbox.ts";
 import { requireObject } from "./json-columns.ts";
 import { getSessionRow, readFresh } from "./routing.ts";
 import type { ConversationRow } from "./rows.ts";
-import * as sql from "./sql.ts";
+import { conversationByNumberSql } from "./statements/conversations.ts";
+import { markProcessEndReportedSql, processToReportSql } from "./statements/processes.ts";
 import { claimImmediately, type InboundInput, isSessionFree, queueInbound } from "./turns.ts";
 
 interface EndedProcessRow {
@@ -20,14 +21,14 @@ interface EndedProcessRow {
 
 /** Like `accept`, but without a message of a person: it is no activity of the conversation, and causes no reset. */
 export function wakeAgent(db: Db, { process: id, message, claim, now }: WakeRequest): WakeResult {
-  const process = db.get<EndedProcessRow>(sql.processToReportSql, id);
+  const process = db.get<EndedProcessRow>(processToReportSql, id);
   if (process === undefined || process.told_end === 1) return { state: "told" };
   if (process.state !== "ended")
     throw new PostriderError(
       "invalid_input",
       `The process ${id} has not ended, so its end cannot be reported.`,
     );
-  const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, process.conversation);
+  const conversation = db.get<ConversationRow>(conversationByNumberSql, process.conversation);
   // An expired conversation gets a new session with the next message.
   if (conversation === undefined || conversation.session !== process.session || conversation.expired !== null)
     return { state: "elsewhere" };
@@ -41,7 +42,7 @@ export function wakeAgent(db: Db, { process: id, message, claim, now }: WakeRequ
     claim,
     now,
   };
-  db.run(sql.markProcessEndReportedSql, now, process.n);
+  db.send(markProcessEndReportedSql, now, process.n);
   if (findDuplicate(db, inbound) !== undefined) return { state: "told" };
   if (!isSessionFree(db, session, claim, now)) {
     queueInbound(db, inbound, conversation, session);

@@ -1,8 +1,11 @@
 import { basename, dirname } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../core/errors.ts";
+import { type Db, getSql, type Statement } from "../sql/db.ts";
 import { randomHex } from "../sql/random-hex.ts";
+import { sqliteDialect } from "./dialect.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+import { sqliteIndex } from "./search-index.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 
 // Not an import: creating an ES module of node:fs takes longer than opening the database.
@@ -19,18 +22,10 @@ const {
   statSync,
 } = process.getBuiltinModule("node:fs");
 
-/** The part of better-sqlite3 that this store uses, with every statement prepared once. */
-export interface Db {
-  get<Row>(sql: string, ...values: readonly unknown[]): Row | undefined;
-  all<Row>(sql: string, ...values: readonly unknown[]): Row[];
-  /** Rows as arrays, for long histories. */
-  rows(sql: string, ...values: readonly unknown[]): unknown[][];
-  /** The same, one at a time: for a scan of a whole table without holding it in memory. */
+/** A connection to a SQLite file, with every statement prepared once. */
+export interface SqliteDb extends Db {
+  /** Rows as arrays, one at a time: for a scan of a whole table without holding it in memory. */
   each(sql: string, ...values: readonly unknown[]): Iterable<unknown[]>;
-  run(
-    sql: string,
-    ...values: readonly unknown[]
-  ): { readonly changes: number; readonly lastInsertRowid: number };
   exec(sql: string): void;
   pragma(text: string): unknown;
   readonly inTransaction: boolean;
@@ -45,7 +40,7 @@ export interface WriterOptions {
 }
 
 /** Opens the database for writing; creates or migrates it first. There is one writer per store. */
-export function openWriter({ file, maxBytes }: WriterOptions): Db {
+export function openWriter({ file, maxBytes }: WriterOptions): SqliteDb {
   try {
     if (!existsSync(file)) createDatabase(file);
     else if (statSync(file).size === 0) throw createEmptyFileError(file);
@@ -67,7 +62,7 @@ export function openWriter({ file, maxBytes }: WriterOptions): Db {
 }
 
 /** A second, read-only connection, for reads that must not wait for the writer. */
-export function openReader(file: string): Db {
+export function openReader(file: string): SqliteDb {
   try {
     return openConnection(file, "read");
   } catch (error) {
@@ -79,8 +74,8 @@ export function openReader(file: string): Db {
  * A connection for a reader that may never write; `undefined` if `openWriter` must first create, migrate or diagnose the
  * database. SQLite itself may write through it, so that the last connection to close can remove the log.
  */
-export function openIfCurrent(file: string): Db | undefined {
-  let db: Db | undefined;
+export function openIfCurrent(file: string): SqliteDb | undefined {
+  let db: SqliteDb | undefined;
   try {
     if (!existsSync(file) || statSync(file).size === 0) return undefined;
     accessSync(file, constants.R_OK | constants.W_OK);
@@ -97,7 +92,7 @@ export function openIfCurrent(file: string): Db | undefined {
 
 const MAPPED_BYTES = 256 * 1024 * 1024;
 
-function openConnection(file: string, use: "read" | "query" | "write" | "create"): Db {
+function openConnection(file: string, use: "read" | "query" | "write" | "create"): SqliteDb {
   const raw = new Database(file, { readonly: use === "read", fileMustExist: true, timeout: 0 });
   const db = wrapDatabase(raw, file);
   try {
@@ -127,26 +122,27 @@ function openConnection(file: string, use: "read" | "query" | "write" | "create"
   }
 }
 
-function wrapDatabase(raw: Database.Database, file: string): Db {
-  const prepared = new Map<string, Database.Statement>();
-  const statement = (sql: string): Database.Statement => {
-    let found = prepared.get(sql);
+function wrapDatabase(raw: Database.Database, file: string): SqliteDb {
+  const prepared = new Map<Statement, Database.Statement>();
+  const prepare = (statement: Statement): Database.Statement => {
+    let found = prepared.get(statement);
     if (found === undefined) {
-      found = raw.prepare(sql);
-      prepared.set(sql, found);
+      found = raw.prepare(getSql(statement, sqliteDialect));
+      prepared.set(statement, found);
     }
     return found;
   };
-  const arrays = new Map<string, Database.Statement>();
+  const arrays = new Map<Statement, Database.Statement>();
   return {
-    get: <Row>(sql: string, ...values: readonly unknown[]) =>
-      statement(sql).get(...values) as Row | undefined,
-    all: <Row>(sql: string, ...values: readonly unknown[]) => statement(sql).all(...values) as Row[],
-    rows: (sql, ...values) => {
-      let found = arrays.get(sql);
+    get: <Row>(statement: Statement, ...values: readonly unknown[]) =>
+      prepare(statement).get(...values) as Row | undefined,
+    all: <Row>(statement: Statement, ...values: readonly unknown[]) =>
+      prepare(statement).all(...values) as Row[],
+    rows: (statement, ...values) => {
+      let found = arrays.get(statement);
       if (found === undefined) {
-        found = raw.prepare(sql).raw();
-        arrays.set(sql, found);
+        found = raw.prepare(getSql(statement, sqliteDialect)).raw();
+        arrays.set(statement, found);
       }
       return found.all(...values) as unknown[][];
     },
@@ -155,10 +151,13 @@ function wrapDatabase(raw: Database.Database, file: string): Db {
         .prepare(sql)
         .raw()
         .iterate(...values) as Iterable<unknown[]>,
-    run: (sql, ...values) => {
-      const { changes, lastInsertRowid } = statement(sql).run(...values);
-      return { changes, lastInsertRowid: Number(lastInsertRowid) };
+    run: (statement, ...values) => prepare(statement).run(...values).changes,
+    insert: (statement, ...values) => Number(prepare(statement).run(...values).lastInsertRowid),
+    send: (statement, ...values) => {
+      prepare(statement).run(...values);
     },
+    dialect: sqliteDialect,
+    index: sqliteIndex,
     exec: (sql) => {
       raw.exec(sql);
     },
@@ -206,7 +205,7 @@ function createDatabase(file: string): void {
   }
 }
 
-function assertPostriderDatabase(db: Db): void {
+function assertPostriderDatabase(db: SqliteDb): void {
   if (Number(db.pragma("application_id")) === APPLICATION_ID) return;
   throw new PostriderError(
     "corrupt",
@@ -216,7 +215,7 @@ function assertPostriderDatabase(db: Db): void {
 }
 
 /** Migrates the schema to the newest version in one transaction, after a backup copy. */
-export function migrate(db: Db, migrations: readonly string[]): void {
+export function migrate(db: SqliteDb, migrations: readonly string[]): void {
   const readVersion = (): number => Number(retryBusy(() => db.pragma("user_version")));
   const newest = migrations.length;
   const found = readVersion();
@@ -242,7 +241,7 @@ export function migrate(db: Db, migrations: readonly string[]): void {
   }
 }
 
-function backUp(db: Db, version: number): void {
+function backUp(db: SqliteDb, version: number): void {
   const copy = `${db.file}.schema-${version}.bak`;
   if (existsSync(copy)) return;
   const temporary = `${copy}.new-${process.pid}-${randomHex(4)}`;

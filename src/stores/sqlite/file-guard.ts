@@ -1,4 +1,4 @@
-import type { Db } from "./connection.ts";
+import type { SqliteDb } from "./connection.ts";
 
 // Not an import: creating an ES module of node:fs takes longer than opening the database.
 const { realpathSync, statSync } = process.getBuiltinModule("node:fs");
@@ -31,7 +31,7 @@ const CHECK_INTERVAL_MS = 5;
  * Records which files a connection has open. SQLite resets and truncates its log but keeps the file while a connection is
  * open, so another inode at the path means that commits go to a file that no other process opens.
  */
-export function guardFiles(db: Db): FileGuard {
+export function guardFiles(db: SqliteDb): FileGuard {
   const hasLog = db.pragma("journal_mode") === "wal";
   // SQLite follows a symbolic link to the database before it names the files beside it.
   const real = resolveRealPath(db.file);

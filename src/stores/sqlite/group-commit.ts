@@ -1,7 +1,14 @@
 import type { CallOutcome, LoadedOperations, WriteCall } from "../sql/operations.ts";
-import * as sql from "../sql/sql.ts";
-import type { Db } from "./connection.ts";
+import type { SqliteDb } from "./connection.ts";
 import { retryBusy } from "./store-errors.ts";
+import {
+  beginImmediateSql,
+  commitSql,
+  releaseSavepointSql,
+  rollbackSql,
+  rollbackToSavepointSql,
+  savepointSql,
+} from "./transaction.ts";
 
 /** A larger batch is not faster, it only makes calls wait longer. */
 export const MAX_BATCH = 64;
@@ -11,20 +18,20 @@ export const MAX_BATCH = 64;
  * If SQLite rolls back the whole transaction, as on a full disk, all calls run again, each alone, in order.
  */
 export function commitBatch(
-  db: Db,
+  db: SqliteDb,
   calls: readonly WriteCall[],
   operations: LoadedOperations,
 ): CallOutcome[] {
   if (calls.length === 1) return commitEach(db, calls, operations);
   const outcomes: CallOutcome[] = [];
   try {
-    retryBusy(() => db.run(sql.beginImmediateSql));
+    retryBusy(() => db.run(beginImmediateSql));
     for (const call of calls) {
       const outcome = runInSavepoint(db, call, operations);
       if (outcome === undefined) return commitEach(db, calls, operations);
       outcomes.push(outcome);
     }
-    db.run(sql.commitSql);
+    db.run(commitSql);
     return outcomes;
   } catch {
     // BEGIN, COMMIT or a savepoint failed, not a call: each call alone shows its own result.
@@ -34,26 +41,30 @@ export function commitBatch(
 }
 
 /** `undefined` if the transaction was rolled back. */
-function runInSavepoint(db: Db, call: WriteCall, operations: LoadedOperations): CallOutcome | undefined {
-  db.run(sql.savepointSql);
+function runInSavepoint(
+  db: SqliteDb,
+  call: WriteCall,
+  operations: LoadedOperations,
+): CallOutcome | undefined {
+  db.run(savepointSql);
   try {
     const value = runWrite(db, call, operations);
-    db.run(sql.releaseSavepointSql);
+    db.run(releaseSavepointSql);
     return { value };
   } catch (error) {
     if (!db.inTransaction) return undefined;
-    db.run(sql.rollbackToSavepointSql);
-    db.run(sql.releaseSavepointSql);
+    db.run(rollbackToSavepointSql);
+    db.run(releaseSavepointSql);
     return { error };
   }
 }
 
-function commitEach(db: Db, calls: readonly WriteCall[], operations: LoadedOperations): CallOutcome[] {
+function commitEach(db: SqliteDb, calls: readonly WriteCall[], operations: LoadedOperations): CallOutcome[] {
   return calls.map((call) => {
     try {
-      retryBusy(() => db.run(sql.beginImmediateSql));
+      retryBusy(() => db.run(beginImmediateSql));
       const value = runWrite(db, call, operations);
-      db.run(sql.commitSql);
+      db.run(commitSql);
       return { value };
     } catch (error) {
       rollBack(db);
@@ -62,12 +73,12 @@ function commitEach(db: Db, calls: readonly WriteCall[], operations: LoadedOpera
   });
 }
 
-function runWrite(db: Db, { name, input }: WriteCall, operations: LoadedOperations): unknown {
+function runWrite(db: SqliteDb, { name, input }: WriteCall, operations: LoadedOperations): unknown {
   const operation = operations.get(name);
   if (operation === undefined) throw new Error(`${name} is not a write of the store`);
   return operation(db, input);
 }
 
-export function rollBack(db: Db): void {
-  if (db.inTransaction) db.run(sql.rollbackSql);
+export function rollBack(db: SqliteDb): void {
+  if (db.inTransaction) db.run(rollbackSql);
 }

@@ -6,7 +6,7 @@ import {
   type StoreOperation,
   type WriteCall,
 } from "../sql/operations.ts";
-import { type Db, openIfCurrent, openReader } from "./connection.ts";
+import { openIfCurrent, openReader, type SqliteDb } from "./connection.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import type { Writer } from "./writer.ts";
@@ -33,7 +33,7 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
   const current = openIfCurrent(options.file);
   // The writer handles a database that is new, old or broken.
   if (current === undefined) writer = await openWriter();
-  const reader: Db = current ?? openReader(options.file);
+  const reader: SqliteDb = current ?? openReader(options.file);
   const listeners = new Set<() => void>();
   const pendingReads = new Set<Promise<unknown>>();
   /** The first read of its kind waits for its code; later writes must not overtake it. */

@@ -11,7 +11,7 @@ import type { Source } from "../../core/source.ts";
 import type { ErasureProgress } from "../../ports/access-store.ts";
 import type { Store } from "../../ports/store.ts";
 import { indexMessages } from "../sql/search.ts";
-import { type Db, migrate, openReader, openWriter } from "./connection.ts";
+import { migrate, openReader, openWriter, type SqliteDb } from "./connection.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
 import { sqliteStore } from "./store.ts";
 
@@ -32,7 +32,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function writer(): Db {
+function writer(): SqliteDb {
   const db = openWriter({ file });
   open.push(db);
   return db;
@@ -114,7 +114,7 @@ describe("the connection that writes", () => {
 describe("migrations", () => {
   const second = "create table extra (a text); insert into extra select id from sessions;";
 
-  function withSession(): Db {
+  function withSession(): SqliteDb {
     const db = writer();
     db.run("insert into profiles (name, created_at) values ('main', 1)");
     db.run(
@@ -265,7 +265,7 @@ describe("migrations", () => {
     open.push(other);
     migrate(other, [...MIGRATIONS, second, "create table third (a);"]);
     // The version that the first process has read is old by now; it must not set the version back.
-    const stale: Db = {
+    const stale: SqliteDb = {
       ...db,
       get inTransaction() {
         return db.inTransaction;
@@ -319,7 +319,7 @@ function secondVersion(raw: Database.Database): void {
 }
 
 /** Returns once the version from before a change by another process. */
-function staleOnce(db: Db): Db["pragma"] {
+function staleOnce(db: SqliteDb): SqliteDb["pragma"] {
   let isRead = false;
   return (text) => {
     if (text !== "user_version" || isRead) return db.pragma(text);

@@ -493,4 +493,9 @@ select n, last_at - last_at % 900000, 'answer', coalesce(provider, ''), coalesce
 from sessions where removed_at is null and (cost_usd is not null
   or input_tokens + output_tokens + cache_read_tokens + cache_write_tokens + reasoning_tokens > 0);
 `,
+  // Output that ends within a surrogate pair is bytes, which have a column of their own.
+  `
+alter table process_output add column utf16 blob;
+update process_output set utf16 = text, text = '' where typeof(text) = 'blob';
+`,
 ];

@@ -8,7 +8,7 @@ import {
   splitRuns,
   toMessages,
 } from "../sql/session-reads.ts";
-import { type Db, openReader } from "./connection.ts";
+import { openReader, type SqliteDb } from "./connection.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import { openWorkerChannel } from "./worker-channel.ts";
@@ -17,7 +17,7 @@ import { openWorkerChannel } from "./worker-channel.ts";
 const MAX_LOCAL_HISTORY = 2000;
 const MAX_RUN_LENGTH = 1000;
 /** Finding the ranges is a short read; the number of messages decides which thread reads them. */
-const RUN_FINDERS: ReadonlyMap<string, (db: Db, input: never) => MessageRun[] | undefined> = new Map([
+const RUN_FINDERS: ReadonlyMap<string, (db: SqliteDb, input: never) => MessageRun[] | undefined> = new Map([
   ["readHistory", findHistoryRuns],
   ["listMessages", findMessageRuns],
 ]);

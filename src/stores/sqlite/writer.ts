@@ -1,11 +1,11 @@
 import type { PostriderError } from "../../core/errors.ts";
 import type { CallOutcome, LoadedOperations, WriteCall } from "../sql/operations.ts";
 import { indexMessages } from "../sql/search.ts";
-import * as sql from "../sql/sql.ts";
-import { type Db, openWriter, type WriterOptions } from "./connection.ts";
+import { openWriter, type SqliteDb, type WriterOptions } from "./connection.ts";
 import { guardFiles } from "./file-guard.ts";
 import { commitBatch, MAX_BATCH, rollBack } from "./group-commit.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
+import { beginImmediateSql, commitSql } from "./transaction.ts";
 import { rescueDatabase } from "./upkeep/rescue.ts";
 
 /**
@@ -95,11 +95,11 @@ export function startWriter(options: WriterOptions, operations: LoadedOperations
  * One small commit of index work; `undefined` if it fails now. It never waits long: searches work without it, and in a
  * process with one thread everything else would wait, too.
  */
-function indexChunk(db: Db): number | undefined {
+function indexChunk(db: SqliteDb): number | undefined {
   try {
-    retryBusy(() => db.run(sql.beginImmediateSql), INDEX_TIMEOUT_MS);
+    retryBusy(() => db.run(beginImmediateSql), INDEX_TIMEOUT_MS);
     const done = indexMessages(db, INDEX_CHUNK);
-    db.run(sql.commitSql);
+    db.run(commitSql);
     return done;
   } catch {
     rollBack(db);
@@ -108,7 +108,7 @@ function indexChunk(db: Db): number | undefined {
 }
 
 /** Deleted words are overwritten in the database file, but the log still contains their pages. */
-function truncateLog(db: Db): void {
+function truncateLog(db: SqliteDb): void {
   try {
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch {

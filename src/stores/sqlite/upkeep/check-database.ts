@@ -1,4 +1,4 @@
-import { type Db, openReader, openWriter } from "../connection.ts";
+import { openReader, openWriter, type SqliteDb } from "../connection.ts";
 import { MIGRATIONS } from "../schema.ts";
 import { toStoreError } from "../store-errors.ts";
 import { checkCounters } from "./counter-checks.ts";
@@ -38,7 +38,7 @@ export function checkDatabase(
   },
 ): Finding[] {
   const findings: Finding[] = [];
-  let db: Db;
+  let db: SqliteDb;
   try {
     const raw = openPostriderDatabase(file);
     const schema = Number(raw.pragma("user_version", { simple: true }));
@@ -77,7 +77,7 @@ const QUICK_NOTE =
   "Quick check: pages, messages, counters, attachments and the search index were not checked. postrider doctor checks them, too.";
 
 /** In the order of the report. Messages are read once, for all checks that need them. */
-function listChecks(db: Db, depth: CheckDepth, now: number): readonly Check[] {
+function listChecks(db: SqliteDb, depth: CheckDepth, now: number): readonly Check[] {
   let surveyed: MessageSurvey | undefined;
   const survey = (): MessageSurvey => {
     surveyed ??= surveyMessages(db);
@@ -111,7 +111,7 @@ function runCheck(check: string, run: () => Finding[]): Finding[] {
   }
 }
 
-function checkPages(db: Db, full: boolean): Finding {
+function checkPages(db: SqliteDb, full: boolean): Finding {
   let complaints: string[];
   try {
     complaints = db

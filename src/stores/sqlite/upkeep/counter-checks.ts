@@ -1,4 +1,4 @@
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportWarning } from "./findings.ts";
 import { createMessageCounts, type MessageCounts, type MessageSurvey } from "./message-survey.ts";
 
@@ -28,7 +28,7 @@ select s.n, s.id, s.handle, s.removed_at, s.created_at, s.human_count, s.tool_ca
   s.indexed_seq, coalesce(v.named, 0) as named
 from sessions s left join named v on v.n = s.n`;
 
-export function listCountedSessions(db: Db, counts: MessageSurvey["counts"]): CountedSession[] {
+export function listCountedSessions(db: SqliteDb, counts: MessageSurvey["counts"]): CountedSession[] {
   return db
     .all<Omit<CountedSession, keyof MessageCounts>>(SESSIONS_SQL)
     .map((session) => ({ ...session, ...(counts.get(session.n) ?? createMessageCounts()) }));
@@ -59,7 +59,7 @@ export function hasWrongCounters(row: CountedSession): boolean {
   return (Object.keys(expected) as (keyof typeof expected)[]).some((name) => row[name] !== expected[name]);
 }
 
-export function checkCounters(db: Db, { counts }: MessageSurvey): Finding[] {
+export function checkCounters(db: SqliteDb, { counts }: MessageSurvey): Finding[] {
   const rows = listCountedSessions(db, counts);
   const wrong = rows.filter(hasWrongCounters);
   const formatHandles = (list: readonly CountedSession[]): string =>

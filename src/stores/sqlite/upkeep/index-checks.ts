@@ -1,5 +1,5 @@
 import { extractTerms } from "../../../core/search-terms.ts";
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 import { type Finding, formatCount, reportFixable, reportOk } from "./findings.ts";
 import type { MessageSurvey } from "./message-survey.ts";
 
@@ -9,7 +9,11 @@ messages m join sessions s on s.n = m.id >> 24
 where m.role in (0, 1) and m.text is not null and (m.id & 16777215) <= s.indexed_seq`;
 
 /** Whether the index contains exactly the messages that it should. `full` compares every word. */
-export function checkIndex(db: Db, { index: { missing, extra } }: MessageSurvey, full: boolean): Finding {
+export function checkIndex(
+  db: SqliteDb,
+  { index: { missing, extra } }: MessageSurvey,
+  full: boolean,
+): Finding {
   const wrong = missing + extra === 0 && full ? countWronglyIndexed(db) : 0;
   const parts = [
     ...(missing > 0 ? [`${formatCount(missing, "message")} missing`] : []),
@@ -29,7 +33,7 @@ export function checkIndex(db: Db, { index: { missing, extra } }: MessageSurvey,
  * An index without texts cannot return the words of a message, but it can list the positions of each word. The hashes of
  * words with positions, summed by message, must be the same on both sides.
  */
-function countWronglyIndexed(db: Db): number {
+function countWronglyIndexed(db: SqliteDb): number {
   const sums = new Map<number, number>();
   const add = (id: number, term: string, position: number): void => {
     sums.set(id, ((sums.get(id) ?? 0) + hashTerm(term, position)) >>> 0);

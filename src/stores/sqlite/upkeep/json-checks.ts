@@ -1,5 +1,5 @@
 import { buildUnreadableCondition, JSON_COLUMNS, type JsonColumn } from "../../sql/json-columns.ts";
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportProblem } from "./findings.ts";
 import type { MessageSurvey } from "./message-survey.ts";
 
@@ -8,7 +8,7 @@ const MAX_NAMED_ROWS = 5;
 const RESTORE_HINT = "Restore an intact copy with postrider restore; everything else can be used meanwhile.";
 
 /** Lists each table, column and row with unreadable JSON; for messages, from the survey. */
-export function checkJson(db: Db, survey: Pick<MessageSurvey, "unreadable"> | undefined): Finding[] {
+export function checkJson(db: SqliteDb, survey: Pick<MessageSurvey, "unreadable"> | undefined): Finding[] {
   const findings = JSON_COLUMNS.flatMap((column) => {
     const rows =
       column.table === "messages"
@@ -22,20 +22,19 @@ export function checkJson(db: Db, survey: Pick<MessageSurvey, "unreadable"> | un
   return findings.length > 0 ? findings : [reportOk("json", "All stored JSON is readable.")];
 }
 
-function listUnreadableRows(db: Db, column: JsonColumn): string[] {
+function listUnreadableRows(db: SqliteDb, column: JsonColumn): string[] {
   return db
     .rows(`select ${column.row} from ${column.table} where ${buildUnreadableCondition(column)}`)
     .map(([row]) => String(row));
 }
 
 /** Resets settings and derived data; messages, the inbox and the outbox are never changed. */
-export function resetUnreadableJson(db: Db): string | undefined {
+export function resetUnreadableJson(db: SqliteDb): string | undefined {
   const done = JSON_COLUMNS.reduce((sum, column) => {
     if (!column.isResettable) return sum;
     return (
       sum +
       db.run(`update ${column.table} set ${column.column} = null where ${buildUnreadableCondition(column)}`)
-        .changes
     );
   }, 0);
   return done === 0 ? undefined : `${formatCount(done, "unreadable setting")} reset.`;

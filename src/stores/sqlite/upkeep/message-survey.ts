@@ -2,7 +2,7 @@ import type { Part } from "../../../core/message.ts";
 import { buildIndexText } from "../../../core/search-terms.ts";
 import { parseList } from "../../sql/json-columns.ts";
 import { SEQS_PER_SESSION } from "../../sql/rows.ts";
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 
 /** The counts of a session's messages, as its row should have them. */
 export interface MessageCounts {
@@ -51,7 +51,7 @@ type SurveyedMessage = [
 ];
 
 /** One pass over all messages and the entries of the index: reading a large file takes most of the time. */
-export function surveyMessages(db: Db): MessageSurvey {
+export function surveyMessages(db: SqliteDb): MessageSurvey {
   const index = compareIndex(db);
   try {
     return { ...readMessages(db, index), index: index.end() };
@@ -60,7 +60,7 @@ export function surveyMessages(db: Db): MessageSurvey {
   }
 }
 
-function readMessages(db: Db, index: IndexComparison): Omit<MessageSurvey, "index"> {
+function readMessages(db: SqliteDb, index: IndexComparison): Omit<MessageSurvey, "index"> {
   const counts = new Map<number, MessageCounts>();
   const blobs: BlobUse[] = [];
   const unreadable = { parts: [] as string[], meta: [] as string[] };
@@ -109,7 +109,7 @@ interface IndexComparison {
 }
 
 /** The index has a row for each text, in the order of the messages. */
-function compareIndex(db: Db): IndexComparison {
+function compareIndex(db: SqliteDb): IndexComparison {
   const indexedUpTo = new Map(db.rows("select n, indexed_seq from sessions") as [number, number][]);
   const entries = db.each("select id from words_docsize order by id")[Symbol.iterator]();
   const readNext = (): number => {
@@ -140,6 +140,6 @@ function compareIndex(db: Db): IndexComparison {
 }
 
 /** A text without any word has no index entry. */
-function readWords(db: Db, id: number): string {
+function readWords(db: SqliteDb, id: number): string {
   return buildIndexText(db.get<{ text: string }>("select text from messages where id = ?", id)?.text ?? "");
 }

@@ -3,13 +3,13 @@ import type { NewMessage, Part } from "../../../core/message.ts";
 import { OWNER } from "../../../core/owner.ts";
 import { NO_SESSION } from "../../sql/blobs.ts";
 import { parseList, parseObject } from "../../sql/json-columns.ts";
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportWarning } from "./findings.ts";
 import { type BlobUse, listBlobUses, type MessageSurvey } from "./message-survey.ts";
 
 const RESTORE_HINT = "Restore a copy that has it with postrider restore.";
 
-export function checkForeignKeys(db: Db): Finding {
+export function checkForeignKeys(db: SqliteDb): Finding {
   const rows = db.all<{ table: string }>("pragma foreign_key_check");
   if (rows.length === 0) return reportOk("foreign_keys", "No row refers to a missing row.");
   const tables = [...new Set(rows.map(({ table }) => table))].join(", ");
@@ -27,7 +27,7 @@ with recursive spoken(n) as (
   where spoken.n is not null)
 select n from spoken where n is not null and n not in (select n from sessions)`;
 
-export function checkOrphans(db: Db): Finding {
+export function checkOrphans(db: SqliteDb): Finding {
   const lost = db.all(ORPHANED_MESSAGES_SQL).length;
   if (lost === 0) return reportOk("sessions", "Every message belongs to a session.");
   return reportFixable("sessions", `${formatCount(lost, "session")} missing, although the messages exist.`);
@@ -41,7 +41,7 @@ select s.n from sessions s where s.version > 0 and s.removed_at is null and not 
   select 1 from pieces p join views v on v.session = p.session and v.version = p.version
   where p.session = s.n and p.version = s.version and p.piece_session = s.n and p.to_seq is null)`;
 
-export function checkViews(db: Db): Finding {
+export function checkViews(db: SqliteDb): Finding {
   const dangling =
     db.get<{ n: number }>(`select count(*) as n from pieces where ${DANGLING_PIECES_CONDITION}`)?.n ?? 0;
   const viewless = db.all(SESSIONS_WITHOUT_VIEW_SQL).length;
@@ -64,7 +64,7 @@ export function checkViews(db: Db): Finding {
 }
 
 /** Messages in pieces of sessions that have gaps or are removed. */
-function countMissingMessages(db: Db): number {
+function countMissingMessages(db: SqliteDb): number {
   const pieces = db.all<{ n: number; from_seq: number; to_seq: number }>(`
     select distinct piece_session as n, from_seq, to_seq from pieces
     where to_seq >= from_seq and piece_session in (
@@ -84,7 +84,7 @@ function countMissingMessages(db: Db): number {
 export const DANGLING_CONVERSATIONS_SQL = `
 select * from conversations where session not in (select n from sessions where removed_at is null)`;
 
-export function checkConversations(db: Db): Finding {
+export function checkConversations(db: SqliteDb): Finding {
   const lost = db.all(DANGLING_CONVERSATIONS_SQL).length;
   if (lost === 0) return reportOk("conversations", "Every conversation has its session.");
   return reportFixable("conversations", `${formatCount(lost, "conversation")} without an existing session.`);
@@ -99,7 +99,7 @@ export const DANGLING_ACCESS_CLAUSES: readonly string[] = [
   `from pairings where person is not null and person ${NO_SUCH_PERSON_CONDITION}`,
 ];
 
-export function checkAccess(db: Db): Finding {
+export function checkAccess(db: SqliteDb): Finding {
   const lost = DANGLING_ACCESS_CLAUSES.reduce(
     (sum, from) => sum + (db.get<{ n: number }>(`select count(*) as n ${from}`)?.n ?? 0),
     0,
@@ -112,7 +112,7 @@ export function checkAccess(db: Db): Finding {
 }
 
 /** The blobs that messages, the inbox and the outbox need. Another check reports unreadable rows. */
-export function listNeededBlobs(db: Db, ofMessages: readonly BlobUse[]): BlobUse[] {
+export function listNeededBlobs(db: SqliteDb, ofMessages: readonly BlobUse[]): BlobUse[] {
   const pending = db
     .rows(
       "select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0 and i.message is not null",
@@ -127,7 +127,7 @@ export function listNeededBlobs(db: Db, ofMessages: readonly BlobUse[]): BlobUse
   return [...ofMessages, ...pending, ...outgoing];
 }
 
-export function checkBlobs(db: Db, { blobs }: MessageSurvey, full: boolean): Finding[] {
+export function checkBlobs(db: SqliteDb, { blobs }: MessageSurvey, full: boolean): Finding[] {
   const needed = listNeededBlobs(db, blobs);
   const used = new Set(db.rows("select hash, session from blob_uses").map((row) => row.join(" ")));
   const stored = new Set(db.rows("select hash from blobs").map(([hash]) => hash as string));
@@ -170,7 +170,7 @@ export function checkBlobs(db: Db, { blobs }: MessageSurvey, full: boolean): Fin
 
 export const UNUSED_BLOBS_CONDITION = "hash not in (select hash from blob_uses)";
 
-function countAlteredBlobs(db: Db): number {
+function countAlteredBlobs(db: SqliteDb): number {
   let altered = 0;
   for (const [hash, bytes] of db.each("select hash, bytes from blobs"))
     if (

@@ -6,10 +6,12 @@ import { insertSessionRow } from "../../sql/routing.ts";
 import { type ConversationRow, SEQS_PER_SESSION, toMessageId } from "../../sql/rows.ts";
 import { hasRunnerProcess, retire } from "../../sql/runners.ts";
 import { clearIndex, indexMessages } from "../../sql/search.ts";
-import * as sql from "../../sql/sql.ts";
-import type { Db } from "../connection.ts";
+import { blobSizeSql, insertBlobUseSql } from "../../sql/statements/blobs.ts";
+import { insertProfileSql } from "../../sql/statements/sessions.ts";
+import type { SqliteDb } from "../connection.ts";
 import { rollBack } from "../group-commit.ts";
 import { retryBusy } from "../store-errors.ts";
+import { beginImmediateSql, commitSql } from "../transaction.ts";
 import { computeCounters, hasWrongCounters, listCountedSessions } from "./counter-checks.ts";
 import { formatCount } from "./findings.ts";
 import { resetUnreadableJson } from "./json-checks.ts";
@@ -26,12 +28,12 @@ import {
 import { repairUsage } from "./usage-checks.ts";
 
 /** Returns a description of the repair, or `undefined` if there was nothing to do. */
-type RepairStep = (db: Db, now: number) => string | undefined;
+type RepairStep = (db: SqliteDb, now: number) => string | undefined;
 
 const INDEX_CHUNK = 256;
 
 /** Restores derived data, and nothing else. Each step is one transaction. */
-export function repairDatabase(db: Db, now: number, onDone: (text: string) => void): void {
+export function repairDatabase(db: SqliteDb, now: number, onDone: (text: string) => void): void {
   for (const repair of [
     adoptOrphanedMessages,
     insertMissingNames,
@@ -50,7 +52,7 @@ export function repairDatabase(db: Db, now: number, onDone: (text: string) => vo
 }
 
 /** Empties the index and fills it again. If it is interrupted, the next process continues. */
-export function rebuildIndex(db: Db, onProgress?: (done: number) => void): string {
+export function rebuildIndex(db: SqliteDb, onProgress?: (done: number) => void): string {
   runInTransaction(db, () => clearIndex(db));
   let done = 0;
   for (let last = INDEX_CHUNK; last >= INDEX_CHUNK; done += last) {
@@ -60,11 +62,11 @@ export function rebuildIndex(db: Db, onProgress?: (done: number) => void): strin
   return `The search index was rebuilt from ${formatCount(done, "message")}.`;
 }
 
-export function runInTransaction<T>(db: Db, work: () => T): T {
-  retryBusy(() => db.run(sql.beginImmediateSql));
+export function runInTransaction<T>(db: SqliteDb, work: () => T): T {
+  retryBusy(() => db.run(beginImmediateSql));
   try {
     const value = work();
-    db.run(sql.commitSql);
+    db.run(commitSql);
     return value;
   } catch (error) {
     rollBack(db);
@@ -73,7 +75,7 @@ export function runInTransaction<T>(db: Db, work: () => T): T {
 }
 
 /** Creates a session for messages without one. Their owner is unknown, so they go to the owner of the home. */
-function adoptOrphanedMessages(db: Db, now: number): string | undefined {
+function adoptOrphanedMessages(db: SqliteDb, now: number): string | undefined {
   const lost = db.all<{ n: number }>(ORPHANED_MESSAGES_SQL);
   for (const { n } of lost) {
     const range = db.get<{ first: number; last: number; seq: number }>(
@@ -82,7 +84,7 @@ function adoptOrphanedMessages(db: Db, now: number): string | undefined {
       toMessageId(n, SEQS_PER_SESSION - 1),
     );
     const handle = encodeHandle(n);
-    db.run(sql.insertProfileSql, "main", now);
+    db.run(insertProfileSql, "main", now);
     db.run(
       `insert into sessions (n, id, handle, kind, profile, owner, title, created_at, last_at, next_seq)
        values (?, ?, ?, 'chat', 'main', ?, ?, ?, ?, ?)`,
@@ -101,13 +103,13 @@ function adoptOrphanedMessages(db: Db, now: number): string | undefined {
     : `${formatCount(lost.length, "session")} created for messages without one.`;
 }
 
-function insertMissingNames(db: Db, now: number): string | undefined {
+function insertMissingNames(db: SqliteDb, now: number): string | undefined {
   const profiles = db.run(
     `insert or ignore into profiles (name, created_at)
      select profile, ? from sessions union select profile, ? from conversations`,
     now,
     now,
-  ).changes;
+  );
   const people = db.run(
     `insert or ignore into people (id, created_at)
      select person, ? from accounts union select owner, ? from sessions where owner not like 'chat:%'
@@ -118,14 +120,14 @@ function insertMissingNames(db: Db, now: number): string | undefined {
     now,
     now,
     now,
-  ).changes;
+  );
   return profiles + people === 0
     ? undefined
     : `${formatCount(profiles + people, "name")} of people and profiles restored.`;
 }
 
 /** Deletes rows that refer to missing rows. */
-function deleteDanglingRows(db: Db): string | undefined {
+function deleteDanglingRows(db: SqliteDb): string | undefined {
   const deleted = [
     "delete from views where session not in (select n from sessions)",
     `delete from pieces where ${DANGLING_PIECES_CONDITION} or session not in (select n from sessions)
@@ -140,13 +142,13 @@ function deleteDanglingRows(db: Db): string | undefined {
     ...DANGLING_ACCESS_CLAUSES.map((from) => `delete ${from}`),
     `delete from blob_uses where session not in (select n from sessions union select ${NO_SESSION})
        or hash not in (select hash from blobs)`,
-  ].reduce((sum, statement) => sum + db.run(statement).changes, 0);
+  ].reduce((sum, statement) => sum + db.run(statement), 0);
   return deleted === 0
     ? undefined
     : `${formatCount(deleted, "row")} with references to missing rows deleted.`;
 }
 
-function repointConversations(db: Db, now: number): string | undefined {
+function repointConversations(db: SqliteDb, now: number): string | undefined {
   const lost = db.all<ConversationRow>(DANGLING_CONVERSATIONS_SQL);
   for (const conversation of lost) {
     const { platform, chat_type: chatType, chat_id: chatId, thread_id, profile, person } = conversation;
@@ -163,7 +165,7 @@ function repointConversations(db: Db, now: number): string | undefined {
 }
 
 /** A session without its view shows its newest kept version, or all its messages. */
-function restoreMissingViews(db: Db): string | undefined {
+function restoreMissingViews(db: SqliteDb): string | undefined {
   const lost = db.all<{ n: number }>(SESSIONS_WITHOUT_VIEW_SQL);
   for (const { n } of lost) {
     const kept = db.get<{ version: number }>(
@@ -181,7 +183,7 @@ function restoreMissingViews(db: Db): string | undefined {
   return lost.length === 0 ? undefined : `The views of ${formatCount(lost.length, "session")} restored.`;
 }
 
-function repairCounters(db: Db): string | undefined {
+function repairCounters(db: SqliteDb): string | undefined {
   const wrong = listCountedSessions(db, surveyMessages(db).counts).filter(hasWrongCounters);
   for (const row of wrong) {
     const expected = computeCounters(row);
@@ -200,19 +202,18 @@ function repairCounters(db: Db): string | undefined {
     : `The counters of ${formatCount(wrong.length, "session")} corrected.`;
 }
 
-function repairBlobUses(db: Db): string | undefined {
+function repairBlobUses(db: SqliteDb): string | undefined {
   const recorded = listNeededBlobs(db, surveyMessages(db).blobs).reduce(
     (sum, { hash, session }) =>
-      sum +
-      (db.get(sql.blobSizeSql, hash) === undefined ? 0 : db.run(sql.insertBlobUseSql, hash, session).changes),
+      sum + (db.get(blobSizeSql, hash) === undefined ? 0 : db.run(insertBlobUseSql, hash, session)),
     0,
   );
-  const deleted = db.run(`delete from blobs where ${UNUSED_BLOBS_CONDITION}`).changes;
+  const deleted = db.run(`delete from blobs where ${UNUSED_BLOBS_CONDITION}`);
   if (recorded + deleted === 0) return undefined;
   return `Attachments: ${recorded} uses recorded, ${deleted} unused deleted.`;
 }
 
-function retireDeadRunners(db: Db, now: number): string | undefined {
+function retireDeadRunners(db: SqliteDb, now: number): string | undefined {
   const dead = db
     .all<{ id: string }>("select id from runners")
     .filter(({ id }) => !hasRunnerProcess(db, id, now));

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 import type { FileIdentity, LostFile } from "../file-guard.ts";
 import { buildTemporaryName, createPrivateFile, hasFile, moveIntoPlace } from "./files.ts";
 
@@ -12,7 +12,7 @@ const { existsSync, fstatSync, readdirSync, readlinkSync, rmSync, statSync } =
  * with the path. The connection reads its open files, so the copy contains every acknowledged commit.
  */
 export function rescueDatabase(
-  db: Db,
+  db: SqliteDb,
   lost: LostFile,
   own: FileIdentity,
   now: number = Date.now(),
@@ -45,7 +45,7 @@ export function rescueDatabase(
   }
 }
 
-function saveCopy(db: Db, now: number): string {
+function saveCopy(db: SqliteDb, now: number): string {
   const to = findFreeName(db.file, now);
   const temporary = buildTemporaryName(to);
   try {

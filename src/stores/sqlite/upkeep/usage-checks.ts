@@ -1,8 +1,8 @@
 import { addUsage, isUsed, sumUsage, type UsageEntry } from "../../../core/usage.ts";
 import { type SessionRow, toUsage } from "../../sql/rows.ts";
-import * as sql from "../../sql/sql.ts";
+import { sessionUsageSql } from "../../sql/statements/usage.ts";
 import { addUsageEntry, setCounters, toUsageEntry, type UsageRow } from "../../sql/usage.ts";
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 import { type Finding, formatCount, reportFixable, reportOk } from "./findings.ts";
 
 const COUNTERS = [
@@ -21,7 +21,7 @@ select s.* from sessions s left join summed u on u.session = s.n
 where s.removed_at is null and (${COUNTERS.map((name) => `s.${name} <> coalesce(u.${name}, 0)`).join(" or ")})
 order by s.n`;
 
-export function checkUsage(db: Db): Finding {
+export function checkUsage(db: SqliteDb): Finding {
   const wrong = db.all<SessionRow>(MISMATCHED_SESSIONS_SQL);
   if (wrong.length === 0)
     return reportOk("usage", "The tokens of every session are those of its model requests.");
@@ -32,10 +32,10 @@ export function checkUsage(db: Db): Finding {
 }
 
 /** Missing usage is added as an answer on the session's last day; if the rows have more, they are right. */
-export function repairUsage(db: Db): string | undefined {
+export function repairUsage(db: SqliteDb): string | undefined {
   const wrong = db.all<SessionRow>(MISMATCHED_SESSIONS_SQL);
   for (const session of wrong) {
-    const entries = db.all<UsageRow>(sql.sessionUsageSql, session.n).map(toUsageEntry);
+    const entries = db.all<UsageRow>(sessionUsageSql, session.n).map(toUsageEntry);
     const rest = computeMissingUsage(session, entries);
     if (rest !== undefined) addUsageEntry(db, session.n, "answer", rest, session.last_at);
     const sums = sumUsage([...entries.map(({ usage }) => usage), ...(rest === undefined ? [] : [rest])]);

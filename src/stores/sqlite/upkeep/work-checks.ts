@@ -1,11 +1,11 @@
 import { hasRunnerProcess } from "../../sql/runners.ts";
-import type { Db } from "../connection.ts";
+import type { SqliteDb } from "../connection.ts";
 import { type Finding, formatCount, reportOk, reportWarning } from "./findings.ts";
 
 const TAKEOVER_HINT = "The next Postrider process takes over; postrider doctor --fix cleans up at once.";
 
 /** Running processes, crashed processes and pending messages. None of it is damage. */
-export function checkWork(db: Db, now: number): Finding[] {
+export function checkWork(db: SqliteDb, now: number): Finding[] {
   const runners = db.all<{ id: string; pid: number }>("select id, pid from runners");
   const living = runners.filter(({ id }) => hasRunnerProcess(db, id, now));
   const dead = runners.length - living.length;
@@ -57,7 +57,7 @@ export function checkWork(db: Db, now: number): Finding[] {
 const START_TIMEOUT_MS = 60_000;
 
 /** Processes of agents, and whether a keeper still supervises them. */
-function checkProcesses(db: Db, now: number): Finding {
+function checkProcesses(db: SqliteDb, now: number): Finding {
   const open = db.all<{ keeper: string | null; begun_at: number }>(
     "select keeper, begun_at from processes where state <> 'ended'",
   );

@@ -1,6 +1,6 @@
 import { INBOX_STATES } from "../../../sql/inbox.ts";
 import { SEQS_PER_SESSION } from "../../../sql/rows.ts";
-import type { Db } from "../../connection.ts";
+import type { SqliteDb } from "../../connection.ts";
 import type { CellValue } from "./cells.ts";
 import type { SalvagedRow } from "./scan-pages.ts";
 import type { SalvageTable } from "./tables.ts";
@@ -26,7 +26,7 @@ export interface RowWriter {
   end(): { readonly tables: readonly TableCount[]; readonly cut: readonly number[] };
 }
 
-export function startRowWriter(db: Db): RowWriter {
+export function startRowWriter(db: SqliteDb): RowWriter {
   const counts = new Map<string, TableCount>();
   const cut: number[] = [];
   let pending = 0;
@@ -155,7 +155,7 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function insertRow(db: Db, table: SalvageTable, row: readonly CellValue[]): boolean {
+function insertRow(db: SqliteDb, table: SalvageTable, row: readonly CellValue[]): boolean {
   const { name } = table;
   const names = table.columns.map((column) => column.name);
   const values = [...row];
@@ -166,7 +166,7 @@ function insertRow(db: Db, table: SalvageTable, row: readonly CellValue[]): bool
   }
   const statement = `insert or ignore into ${name} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
   try {
-    return db.run(statement, ...values).changes > 0;
+    return db.run(statement, ...values) > 0;
   } catch (error) {
     // A value that violates a constraint; a full disk is another error.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_CONSTRAINT")) return false;

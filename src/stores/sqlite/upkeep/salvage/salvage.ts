@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../../../core/errors.ts";
 import { SEQS_PER_SESSION } from "../../../sql/rows.ts";
-import { type Db, openWriter } from "../../connection.ts";
+import { openWriter, type SqliteDb } from "../../connection.ts";
 import { toStoreError } from "../../store-errors.ts";
 import { buildTemporaryName, hasFile, moveIntoPlace, removeDatabaseFiles } from "../files.ts";
 import { assertIntact, countContents, openPostriderDatabase } from "../integrity.ts";
@@ -128,16 +128,16 @@ function salvageInto(work: string, unfinished: string, now: number): Omit<Salvag
 }
 
 /** A session number that was ever used is not used again: the ids of messages contain it. */
-function raiseSequences(db: Db, { sequences }: PageScan): void {
+function raiseSequences(db: SqliteDb, { sequences }: PageScan): void {
   const highest = db.get<{ n: number | null }>("select max(id) >> 24 as n from messages")?.n ?? 0;
   for (const [name, number] of [...sequences, ["sessions", highest] as const]) {
-    if (db.run("update sqlite_sequence set seq = max(seq, ?) where name = ?", number, name).changes === 0)
+    if (db.run("update sqlite_sequence set seq = max(seq, ?) where name = ?", number, name) === 0)
       db.run("insert into sqlite_sequence (name, seq) values (?, ?)", name, number);
   }
 }
 
 /** The messages that sessions had, without those that exist. For a session whose row is lost, only gaps are known. */
-function findLosses(db: Db): Loss[] {
+function findLosses(db: SqliteDb): Loss[] {
   const losses: Loss[] = [];
   const sessions = db.all<{
     n: number;
@@ -162,7 +162,7 @@ function findLosses(db: Db): Loss[] {
   return losses;
 }
 
-function listSeqs(db: Db, n: number): number[] {
+function listSeqs(db: SqliteDb, n: number): number[] {
   return db
     .rows(
       "select id from messages where id between ? and ? order by id",
@@ -182,7 +182,7 @@ function findGaps(seqs: readonly number[], next: number): { from: number; to: nu
   return lost;
 }
 
-function nameMessages(db: Db, ids: readonly number[]): { session: string; seq: number }[] {
+function nameMessages(db: SqliteDb, ids: readonly number[]): { session: string; seq: number }[] {
   return ids.map((id) => ({
     session:
       db.get<{ id: string }>("select id from sessions where n = ?", Math.floor(id / SEQS_PER_SESSION))?.id ??
@@ -192,14 +192,14 @@ function nameMessages(db: Db, ids: readonly number[]): { session: string; seq: n
 }
 
 /** Deletes rows that still refer to missing rows after all repairs. */
-function deleteContradictions(db: Db): string[] {
+function deleteContradictions(db: SqliteDb): string[] {
   const rows = db.all<{ table: string; rowid: number | null }>("pragma foreign_key_check");
   for (const { table, rowid } of rows)
     if (rowid !== null) db.run(`delete from ${table} where rowid = ?`, rowid);
   return rows.length === 0 ? [] : [`${rows.length} rows with references to missing rows were deleted.`];
 }
 
-function convertToSingleFile(db: Db, file: string): void {
+function convertToSingleFile(db: SqliteDb, file: string): void {
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();
   const raw = new Database(file, { fileMustExist: true });
