@@ -54,7 +54,7 @@ describe("a message", () => {
     expect(talk.isAnswering()).toBe(false);
     expect(events).toMatchObject([
       {
-        type: "begun",
+        type: "started",
         session: session.id,
         inputs: [{ seq: 1, origin: { platform: "local", platformMessageId: messageId } }],
       },
@@ -269,7 +269,7 @@ describe("two processes in one conversation", () => {
       "two",
       "You said: two (before that: one)",
     ]);
-    expect(leaving.events.some(({ type }) => type === "broken")).toBe(false);
+    expect(leaving.events.some(({ type }) => type === "turn_failed")).toBe(false);
   });
 
   it("wait for each other without disk access", async () => {
@@ -317,7 +317,7 @@ describe("after a crash", () => {
     ]);
     expect(await said(home, session.id)).toHaveLength(4);
     const steps = events.flatMap(({ type }) => (type === "text" ? [] : [type]));
-    expect(steps).toEqual(["begun", "ended", "begun", "ended"]);
+    expect(steps).toEqual(["started", "ended", "started", "ended"]);
     expect(await talk.recover()).toEqual([]);
   });
 

@@ -80,7 +80,7 @@ describe("a terminal", () => {
     answer.end();
     await poll();
     expect(reports).toEqual([]);
-    expect(events[0]).toMatchObject({ type: "begun", session: running.opened.session.id });
+    expect(events[0]).toMatchObject({ type: "started", session: running.opened.session.id });
   });
 
   it("gets the handle of the session when it has switched to another one", async () => {
