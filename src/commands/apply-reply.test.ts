@@ -37,7 +37,7 @@ it("shows the text of an error where the chat formats errors, and rejects elsewh
   await expect(applyReply(context, failing(), recordSteps().handlers)).rejects.toThrow("no");
 });
 
-it("works in a chat that only shows", async () => {
+it("works in a chat that can only show text", async () => {
   const steps: unknown[] = [];
   await applyReply(context, Promise.resolve(whole), { show: (texts) => void steps.push(texts) });
   expect(steps).toEqual([["done"]]);
