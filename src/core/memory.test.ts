@@ -121,7 +121,7 @@ describe("a memory entry", () => {
     );
   });
 
-  it("changes alone, and not at all after a refusal", () => {
+  it("changes without other entries, and not after a refusal", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 15 }), change, (changes, one) => {
         const before = remembered(changes);

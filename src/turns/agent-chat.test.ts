@@ -95,7 +95,7 @@ describe("a message", () => {
     expect(await talk.findCurrent()).toBeUndefined();
   });
 
-  it("in a new session brings the notice once, also when a second message comes before the answer", async () => {
+  it("in a new session brings the notice once, also when a second message arrives before the answer", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk, ask } = await talkIn(home, agent);
@@ -288,7 +288,7 @@ describe("two processes in one conversation", () => {
     await new Promise<void>((resolve) => {
       const stop = home.store.onChange(() => {
         stop();
-        resolve(); // the message is there
+        resolve(); // the message has arrived
       });
     });
     for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);

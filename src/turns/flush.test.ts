@@ -93,7 +93,7 @@ async function remembered(store: Store, owner = "p_ada"): Promise<readonly strin
 const lastWords = (turn: AgentTurn | undefined): string => getText(turn?.history.at(-1) ?? { parts: [] });
 
 describe("the flush of a session", () => {
-  it("runs once, with the memory tool alone, and stores its entries in the memory", async () => {
+  it("runs once, with the memory tool only, and stores its entries in the memory", async () => {
     const { home, flow } = await scene();
     const session = await left({ home });
     const { agent, turns } = saving(add("is called Ada"), add("lives in Oslo"));
@@ -445,7 +445,7 @@ describe("a flush whose process crashed", () => {
     expect(await remembered(home.store)).toEqual(["once"]);
   });
 
-  it("is left for the next process after a shutdown, and no part of it is stored", async () => {
+  it("stays for the next process after a shutdown, and no part of it is stored", async () => {
     const { home, flow } = await scene();
     await left({ home });
     const begun = Promise.withResolvers<void>();

@@ -565,7 +565,7 @@ describe("a turn", () => {
       "`sleep 9` still runs (proc_000000000002).",
       "`on its way` never started.",
     ]);
-    // It never started: its end is not reported, and no process starts it any more.
+    // It never started: its end is not reported, and no process starts it later.
     const [id] = COMMANDS[2];
     expect((await store.processes.listWatchedProcesses()).map((one) => one.id)).not.toContain(id);
     const runs = { id, keeper: keeper.id, pid: 8, startTime: "8", pty: false, now: clock.now() };

@@ -100,7 +100,7 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
   const who = NAMES[provider];
   const say = TEXT[provider];
 
-  it("is complete when the provider says so", async () => {
+  it("is complete when the provider reports that it is", async () => {
     expect(await answerOf(provider, [...say("Good day."), ...WHOLE[provider]])).toEqual({
       text: "Good day.",
       failed: [],
