@@ -12,7 +12,7 @@ const bob: Source = { platform: "telegram", chatType: "dm", chatId: "7", userId:
 const group: Source = { ...telegram, chatType: "group", chatId: "-100", chatName: "Band" };
 const bobInGroup: Source = { ...group, userId: "7", userName: "Bob" };
 
-async function room(scope = {}) {
+async function openRoom(scope = {}) {
   const home = await openHome({ scope });
   const at = await messengerRoom(home, echo, { settings: { scope } });
   const remember = (owner: string, text: string) => {
@@ -27,14 +27,14 @@ const failure = (code: string, message: RegExp) =>
 
 describe("/memory", () => {
   it("reports an empty memory, also in a chat without messages, and changes no row", async () => {
-    const { home, at } = await room();
+    const { home, at } = await openRoom();
     const before = rowsIn(home.file);
     expect(await at.tell("/memory")).toMatch(/^Nothing is remembered here yet\./);
     expect(rowsIn(home.file)).toEqual(before);
   });
 
   it("shows the owner their own and the common entries, numbered, and how full the memory is", async () => {
-    const { at, remember } = await room();
+    const { at, remember } = await openRoom();
     await at.ask("hello");
     await remember(OWNER, "Likes *tea*");
     await remember(OWNER, "Lives in Lübeck");
@@ -49,7 +49,7 @@ describe("/memory", () => {
   });
 
   it("adds an entry once, and removes one by its number", async () => {
-    const { home, at, remember } = await room();
+    const { home, at, remember } = await openRoom();
     await at.ask("hello");
     expect(await at.tell("/memory add I like tea,\nnot coffee")).toBe(
       "Remembered of you: I like tea, not coffee",
@@ -64,7 +64,7 @@ describe("/memory", () => {
   });
 
   it("undoes the last change of any author, and redoes it", async () => {
-    const { home, at, remember } = await room();
+    const { home, at, remember } = await openRoom();
     await at.ask("hello");
     const entries = async (owner = OWNER) => (await home.store.memory.getMemory({ owner })).entries;
     await remember(OWNER, "one");
@@ -85,7 +85,7 @@ describe("/memory", () => {
   });
 
   it("refuses an unknown or invalid request, and changes nothing", async () => {
-    const { home, at, remember } = await room();
+    const { home, at, remember } = await openRoom();
     await at.ask("hello");
     await expect(at.tell("/memory undo")).rejects.toThrow(failure("nothing_to_undo", /ever remembered/));
     await remember(OWNER, "one");
@@ -105,8 +105,8 @@ describe("/memory", () => {
     expect(rowsIn(home.file)).toEqual(before);
   });
 
-  it("shows nobody the entries of others, and lets only the owner change common entries", async () => {
-    const { at, remember } = await room();
+  it("shows a member neither the entries of others nor the common entries of the owner", async () => {
+    const { at, remember } = await openRoom();
     await at.ask("hello");
     await remember(OWNER, "secret of the owner");
     await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
@@ -126,7 +126,7 @@ describe("/memory", () => {
     ["all share a session", { groupsPerUser: false }],
     ["each has their own", {}],
   ])("shows only the entries of the group in a group in which %s", async (_, scope) => {
-    const { at, remember } = await room(scope);
+    const { at, remember } = await openRoom(scope);
     await at.ask("hello");
     await remember(OWNER, "private");
     await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
