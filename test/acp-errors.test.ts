@@ -235,10 +235,10 @@ describe("an editor that disconnects", () => {
   const ways: Readonly<Record<string, (child: ReturnType<typeof startCli>["process"]) => unknown>> = {
     "closes the input": (child) => child.stdin.end(),
     "reads no more": (child) => child.stdout.destroy(),
-    "asks the program to end": (child) => child.kill("SIGTERM"),
+    "sends SIGTERM": (child) => child.kill("SIGTERM"),
   };
   it.each(Object.entries(ways))(
-    "and %s has the program end by itself, with what was said",
+    "makes the process end and keeps the messages when it %s",
     async (_, leave) => {
       const temporary = temporaryFolder();
       onTestFinished(() => temporary.remove());

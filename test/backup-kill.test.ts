@@ -9,7 +9,7 @@ import { spoiled } from "./support/spoiled.ts";
 const SEED = 20_260_305;
 const BACKUPS = schedule(2, 5);
 
-describe("copies of a home in which 64 sessions write and writers are killed", () => {
+describe("backups of a home with 64 busy sessions and killed writers", () => {
   let report: BackupKillReport;
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe("copies of a home in which 64 sessions write and writers are killed", (
     return () => temporary.remove();
   }, 120_000);
 
-  it("are of one instant: all that was acknowledged then, whole and once", () => {
+  it("are of one instant: they contain every message acknowledged by then, once", () => {
     expect(report.errors).toEqual([]);
     expect(report.copies).toBe(BACKUPS);
     expect(report.kills).toBeGreaterThan(0);
@@ -31,7 +31,7 @@ describe("copies of a home in which 64 sessions write and writers are killed", (
   });
 
   // A check that cannot fail proves nothing.
-  it("are checked by something that would notice a gap before what is there, and a double", () => {
+  it("are checked by a judge that detects gaps and duplicates", () => {
     const { last, journal } = report;
     if (last === undefined) throw new Error("there is no copy");
     const present = keysIn(last.database);

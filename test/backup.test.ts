@@ -40,7 +40,7 @@ function hashOf(file: string): string {
 }
 
 describe("postrider backup", () => {
-  it("copies one instant while 64 sessions of another process talk without pause, and restores it", async () => {
+  it("copies one instant while 64 sessions of another process write, and restores it", async () => {
     mkdirSync(home, { mode: 0o700 });
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
@@ -130,14 +130,14 @@ describe("postrider backup", () => {
     expect((await store.turns.listClaimable({ now: Date.now() })).length).toBe(running);
   });
 
-  it("writes nothing but the result on stdout, and counts only for people who watch", async () => {
+  it("writes only the result to stdout, and no progress without a terminal", async () => {
     await homeWith(home, "hello");
     const { code, out, err } = await cli(home, "backup", join(folder, "copy.db"));
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/copy\.db: 1 session, 1 message, [\d.]+ kB, verified\.\n$/);
   });
 
-  it("counts up for someone who watches", async () => {
+  it("shows its progress in a terminal", async () => {
     await homeWith(home, "x".repeat(6_000_000));
     const [output, notices] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true })];
     const environment = { ...process.env, POSTRIDER_HOME: home };
@@ -148,7 +148,7 @@ describe("postrider backup", () => {
     expect(shown.endsWith("\r\u001B[K")).toBe(true);
   });
 
-  it("overwrites nothing unless told to", async () => {
+  it("overwrites a file only with --force", async () => {
     await homeWith(home, "hello");
     const file = join(folder, "copy.db");
     writeFileSync(file, "something precious");
@@ -164,7 +164,7 @@ describe("postrider backup", () => {
     expect(textsIn(database)).toEqual(["hello"]);
   });
 
-  it("makes no database when there is none, and no copy of a damaged one", async () => {
+  it("creates no missing database, and no copy of a damaged one", async () => {
     const file = join(folder, "copy.db");
     expect(await cli(home, "backup", file)).toMatchObject({ code: 3, out: "" });
     expect(readdirSync(folder)).toEqual([]);
@@ -180,7 +180,7 @@ describe("postrider backup", () => {
     expect(readdirSync(folder)).toEqual(["home"]);
   });
 
-  it("leaves no half copy when the disk is full, and says so", async () => {
+  it("leaves no partial copy on a full disk, and reports it", async () => {
     await homeWith(home, "x".repeat(3_000_000));
     const file = join(folder, "copy.db");
     const { code, out, err } = await cliOnFullDisk(home, 2000, "backup", file);
@@ -190,7 +190,7 @@ describe("postrider backup", () => {
     expect(textsIn(database)[0]).toHaveLength(3_000_000);
   });
 
-  it("says so when the folder cannot be written", async () => {
+  it("reports a folder that is not writable", async () => {
     await homeWith(home, "hello");
     const { code, err } = await cli(home, "backup", join(folder, "nowhere", "copy.db"));
     expect(code).toBe(1);
@@ -208,7 +208,7 @@ describe("postrider restore", () => {
     await cli(origin, "backup", copy);
   });
 
-  it("replaces a database only when told to, and keeps the old one with what stood in its log", async () => {
+  it("replaces a database only with --replace, and keeps the old one with its write-ahead log", async () => {
     await homeWith(home, "old words");
     // As a killed process leaves it: the newest words are in the log.
     const raw = new Database(database);
@@ -236,7 +236,7 @@ describe("postrider restore", () => {
     expect(readdirSync(left).filter((name) => name.includes("replaced")).length).toBe(2);
   });
 
-  it("keeps a damaged database, log and all, when it replaces it", async () => {
+  it("keeps a damaged database and its write-ahead log when it replaces it", async () => {
     mkdirSync(home, { mode: 0o700 });
     writeFileSync(database, "not a database any more".repeat(1000));
     writeFileSync(`${database}-wal`, "nor this");
@@ -248,7 +248,7 @@ describe("postrider restore", () => {
     expect(textsIn(database)).toEqual(["from the copy"]);
   });
 
-  it("refuses while another Postrider works with the home, and says which", async () => {
+  it("refuses while another process uses the home, and names it", async () => {
     await homeWith(home, "old words");
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
@@ -316,7 +316,7 @@ describe("postrider restore", () => {
     );
   });
 
-  it("leaves the old database when the disk is full, and says so", async () => {
+  it("keeps the old database on a full disk, and reports it", async () => {
     const origin = join(folder, "large");
     await homeWith(origin, "x".repeat(3_000_000));
     const large = join(folder, "large.db");
@@ -329,7 +329,7 @@ describe("postrider restore", () => {
     expect(readdirSync(home).filter((name) => /new|replaced/.test(name))).toEqual([]);
   });
 
-  it("gives back what was said, to be read and gone on with", async () => {
+  it("restores the messages, and the session continues", async () => {
     expect(await cli(home, "restore", copy)).toMatchObject({ code: 0 });
     const store = await sqliteStore({ file: database, mode: "in-process" });
     onTestFinished(() => store.close());

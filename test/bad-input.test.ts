@@ -60,7 +60,7 @@ async function writeSample(file: string): Promise<void> {
   await store.close();
 }
 
-describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
+describe.each(MODES)("an invalid database file (%s)", (mode) => {
   let sample: string;
   beforeAll(async () => {
     const folder = temporaryFolder();
@@ -74,25 +74,25 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     ["garbage", "corrupt", (file) => writeFileSync(file, garbage(100_000))],
     ["a text", "corrupt", (file) => writeFileSync(file, "Dear diary,\n".repeat(1000))],
     ["one byte", "corrupt", (file) => writeFileSync(file, "x")],
-    ["nothing at all", "corrupt", (file) => writeFileSync(file, "")],
+    ["an empty file", "corrupt", (file) => writeFileSync(file, "")],
     ["cut off in the middle", "corrupt", (file) => truncateSync(copied(file), Math.floor(size() / 2))],
     ["cut off after the header", "corrupt", (file) => truncateSync(copied(file), 100)],
     ["with a damaged first line", "corrupt", (file) => overwrite(copied(file), 0, garbage(16))],
     ["with a damaged page size", "corrupt", (file) => overwrite(copied(file), 16, Buffer.from([0xff, 0xff]))],
     ["with a damaged schema", "corrupt", (file) => overwrite(copied(file), 100, garbage(3996))],
-    ["from the future", "newer_schema", (file) => change(copied(file), "pragma user_version = 99")],
+    ["with a newer schema", "newer_schema", (file) => change(copied(file), "pragma user_version = 99")],
     [
       "another program's",
       "corrupt",
       (file) => change(file, "create table recipes (name text); insert into recipes values ('soup')"),
     ],
     [
-      "another program's, with a version of its own",
+      "another program's, with its own version",
       "corrupt",
       (file) =>
         change(file, "create table recipes (name text); pragma user_version = 1; pragma application_id = 7"),
     ],
-  ])("is refused and left as it is: %s", async (_what, code, harm) => {
+  ])("is refused and not changed: %s", async (_what, code, harm) => {
     const file = join(folderOf(), "postrider.db");
     harm(file);
     const before = readFileSync(file);
@@ -107,7 +107,7 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it("says so when the damage is in the middle, gives what is whole, and leaves the file as it is", async () => {
+  it("with damaged pages reports them, returns the intact messages, and is not changed", async () => {
     const file = join(folderOf(), "postrider.db");
     copied(file);
     const store = await sqliteStore({ file, mode });
@@ -133,20 +133,20 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     expect(readFileSync(file).equals(bytes)).toBe(true);
   });
 
-  it("is refused when it is a folder", async () => {
+  it("is refused if it is a folder", async () => {
     const file = join(folderOf(), "postrider.db");
     mkdirSync(file);
     expect((await refusal(sqliteStore({ file, mode }))).code).toBe("read_only");
     expect(readdirSync(file)).toEqual([]);
   });
 
-  it("is not made when its folder is missing", async () => {
+  it("is not created in a missing folder", async () => {
     const file = join(folderOf(), "missing", "postrider.db");
     expect((await refusal(sqliteStore({ file, mode }))).code).toBe("read_only");
     expect(existsSync(dirname(file))).toBe(false);
   });
 
-  it("is not made beside the log of a database that is gone", async () => {
+  it("is not created beside the write-ahead log of a missing database", async () => {
     const file = join(folderOf(), "postrider.db");
     const log = garbage(5000);
     writeFileSync(`${file}-wal`, log);
@@ -155,14 +155,14 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     expect(readFileSync(`${file}-wal`).equals(log)).toBe(true);
   });
 
-  it.each([null, undefined, 7, "", {}, [], "a\0b"])("is not made for the name %j", async (name) => {
+  it.each([null, undefined, 7, "", {}, [], "a\0b"])("is not created for the name %j", async (name) => {
     const options = { file: name as string, mode };
     expect((await refusal(sqliteStore(options))).code).toBe("invalid_input");
     expect((await refusal(sqliteStore(name as unknown as { file: string }))).code).toBe("invalid_input");
   });
 
   it.each([{ maxBytes: Number.NaN }, { maxBytes: -1 }, { maxBytes: "1" }, { mode: "threads" }])(
-    "is not made for the option %j",
+    "is not created for the option %j",
     async (option) => {
       const file = join(folderOf(), "postrider.db");
       const options = { file, mode, ...option } as unknown as { file: string };
@@ -177,7 +177,7 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
   }
 });
 
-describe("a folder in which one may not write", () => {
+describe("a folder that is not writable", () => {
   /** Opens the file in a process to which the rights of files apply: root, as it is, may write anywhere. */
   function openWithin(file: string): { readonly code: string; readonly message: string } {
     const program = fileURLToPath(new URL("./bad-input/open.ts", import.meta.url));
@@ -200,7 +200,7 @@ describe("a folder in which one may not write", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("keeps the database that is in it, readable or not", async () => {
+  it("keeps its database unchanged, readable or not", async () => {
     const folder = folderOf();
     const file = join(folder, "postrider.db");
     await writeSample(file);
@@ -215,7 +215,7 @@ describe("a folder in which one may not write", () => {
   });
 });
 
-describe.each(MODES)("what a program gives (%s)", (mode) => {
+describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
   let store: Store;
   let sessions: Sessions;
   let stored: readonly Message[] | undefined;
@@ -337,7 +337,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
   }
 
   it.each(Object.keys(calls) as (keyof Sessions)[])(
-    "is answered or refused by %s, whatever its type",
+    "of any type is accepted or refused by %s",
     async (name) => {
       if ((await sessions.get(who, "talk")) === undefined) {
         await sessions.create(who, { id: "talk" });
@@ -377,7 +377,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     { everyone: false },
     { everyone: 1 },
     { person: OWNER, chat: 7 },
-  ])("is never shown to %j", async (asker) => {
+  ])("cannot be %j as the asker", async (asker) => {
     const nobody = asker as { person: string };
     for (const read of [
       () => sessions.history(nobody, "kept"),
@@ -391,7 +391,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     }
   });
 
-  it("is refused when it is a part of 30 MB, as text and as bytes", async () => {
+  it("is refused as a part of 30 MB, as text and as bytes", async () => {
     const large = 30 * 1024 * 1024;
     const inputs = [
       { role: "user" as const, text: "x".repeat(large) },
@@ -410,7 +410,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     }
   });
 
-  it("is kept when it is as large as may be", async () => {
+  it("is stored at the maximum size", async () => {
     const data = Buffer.from(garbage(MAX_PART_BYTES));
     await sessions.create(who, { id: "large" });
     await sessions.append(who, "large", { role: "user", parts: [{ type: "file", mimeType: "a/b", data }] });
@@ -442,7 +442,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     "%2e%2e",
     "'; drop table messages; --",
     "x".repeat(10_000),
-  ])("is no session's id: %j", async (id) => {
+  ])("is refused as a session id: %j", async (id) => {
     expect((await refusal(sessions.create(who, { id }))).code).toBe("invalid_input");
     expect((await refusal(sessions.fork(who, "kept", { id }))).code).toBe("invalid_input");
     expect((await refusal(sessions.append(who, id, { role: "user", text: "x" }))).code).toBe("invalid_input");
@@ -458,13 +458,13 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     ["\u202eright\u202c to \u2066left\u2069", "right to left"],
     ["half \ud83d of a face", "half of a face"],
     ["zero\u200bwidth\ufeff", "zerowidth"],
-  ])("is a title that shows on one line: %j", async (given, kept) => {
+  ])("is cleaned to one line as a title: %j", async (given, kept) => {
     await sessions.create(who, { id: "titled" });
     expect((await sessions.title(who, "titled", given)).title).toBe(kept);
     await sessions.remove(who, "titled");
   });
 
-  it("is no title when it is longer than anyone reads", async () => {
+  it("is refused as a title if it is too long", async () => {
     expect((await refusal(sessions.title(who, "kept", "x".repeat(10_000)))).code).toBe("invalid_input");
     expect((await refusal(sessions.create(who, { title: "x".repeat(10_000) }))).code).toBe("invalid_input");
   });
@@ -481,13 +481,13 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     { platform: "telegram", chatId: ["1"] },
     { platform: "telegram", chatId: "1", userId: { id: 1 } },
     { platform: "telegram", chatId: "1", threadId: "a\u2028b" },
-  ])("is no source: %j", async (from) => {
+  ])("is refused as a source: %j", async (from) => {
     expect((await refusal(sessions.open(from as { platform: string; chatId: string }))).code).toBe(
       "invalid_input",
     );
   });
 
-  it("is another chat for every other spelling of its id, however strange", async () => {
+  it("is a different chat for each spelling of a chat id", async () => {
     const ids = [
       "../1",
       "1/..",
@@ -505,7 +505,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     expect(new Set(opened.map(({ conversation }) => conversation.key)).size).toBe(ids.length);
   });
 
-  it("comes back as it was said, with every character that a database can hold", async () => {
+  it("keeps every character of a text that the database can store", async () => {
     const said = [
       "a\0b",
       "\u001b[31mred",
@@ -562,12 +562,12 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     "a OR ".repeat(5000),
     "word ".repeat(20_000),
     "x".repeat(1_000_000),
-  ])("is a search that finds something or nothing: %j", async (query) => {
+  ])("is accepted as a search query: %j", async (query) => {
     const shown = query.length > 50 ? query.slice(0, 50) : query;
     expect(Array.isArray(await sessions.search(who, query)), shown).toBe(true);
   });
 
-  it("is a search, whatever the text", async () => {
+  it("is accepted as a search query for any text", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary", maxLength: 40 }), async (query) => {
         expect(await sessions.search(who, query)).toBeInstanceOf(Array);
@@ -576,7 +576,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     );
   });
 
-  it("is answered by nothing when nobody knows the id, and changes nothing", async () => {
+  it("with an unknown id returns nothing, and changes nothing", async () => {
     const id = "20260101_000000_00000000";
     expect(await sessions.history(who, id)).toBeUndefined();
     expect(await sessions.messages(who, id)).toBeUndefined();
@@ -612,7 +612,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
 });
 
 describe.each(MODES)("a store (%s)", (mode) => {
-  it("says that it is closed, to every call, after it was closed", async () => {
+  it("rejects every call as closed after it was closed", async () => {
     const file = join(folderOf(), "postrider.db");
     const store = await sqliteStore({ file, mode });
     const sessions = createSessions({ store });
@@ -641,7 +641,7 @@ describe.each(MODES)("a store (%s)", (mode) => {
     expect(await createSessions({ store: again }).history(who, "kept")).toHaveLength(1);
   });
 
-  it("shares its file with a second one", async () => {
+  it("shares its file with a second store", async () => {
     const file = join(folderOf(), "postrider.db");
     const stores = [await sqliteStore({ file, mode }), await sqliteStore({ file })];
     onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));

@@ -23,7 +23,7 @@ const SCRIPT = {
   ],
 };
 
-it("a terminal shows what tools do as they do it, once and in order, and the same when it is opened again", async () => {
+it("a terminal shows each tool call live, once and in order, and shows the same when it is reopened", async () => {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
   const folder = temporary.path;

@@ -105,7 +105,7 @@ function newest(): Promise<string[]> {
 }
 
 describe("the chat in a terminal", () => {
-  it("welcomes at the first start, in two lines, and not again", async () => {
+  it("prints two lines of welcome at the first start only", async () => {
     const first = await ready([], { columns: 120 });
     await first.waitFor("Welcome to Postrider. All messages are stored in");
     await first.waitFor("/help lists the commands of the chat");
@@ -115,7 +115,7 @@ describe("the chat in a terminal", () => {
     expect(second.screen().join("\n")).not.toContain("Welcome");
   });
 
-  it("shows Markdown as a terminal can, and counts tokens and cost", async () => {
+  it("renders Markdown, and shows tokens and cost", async () => {
     const terminal = await ready([], { rows: 40 });
     await send(terminal, "show me a table");
     await terminal.waitFor("$0.0123");
@@ -133,7 +133,7 @@ describe("the chat in a terminal", () => {
     expect(terminal.written()).toContain("\x1b[90m// a number\x1b[39m");
   });
 
-  it("shows an answer while it grows, and stops it at Ctrl-C; what had come is kept and marked", async () => {
+  it("streams an answer, stops it at Ctrl-C, and keeps and marks its partial text", async () => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
@@ -146,7 +146,7 @@ describe("the chat in a terminal", () => {
     await answered(terminal, "The weather is fine.");
   });
 
-  it("leaves at the second Ctrl-C, and gives the terminal back as it was", async () => {
+  it("exits at the second Ctrl-C, and restores the terminal", async () => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
@@ -177,7 +177,7 @@ describe("the chat in a terminal", () => {
     ]);
   });
 
-  it("says why there is no answer, and asks again with /retry", async () => {
+  it("reports why an answer failed, and retries with /retry", async () => {
     const terminal = await ready();
     await send(terminal, "broken");
     await terminal.waitFor("The model is not there. /retry tries again.");
@@ -191,7 +191,7 @@ describe("the chat in a terminal", () => {
     expect(await newest()).toEqual(["user: broken", "assistant: Half of "]);
   });
 
-  it("takes back and puts back what was said", async () => {
+  it("undoes and redoes the last exchange", async () => {
     const terminal = await ready();
     await send(terminal, "one");
     await answered(terminal, "I heard you.");
@@ -208,7 +208,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor(/nothing to redo/i);
   });
 
-  it("resumes what is picked from a list that typing narrows", async () => {
+  it("resumes a session from a list that typing filters", async () => {
     const terminal = await ready();
     await send(terminal, "tell me of Kyoto");
     await terminal.waitFor("京都の夜景はきれいです。");
@@ -238,7 +238,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("holiday plans ·");
   });
 
-  it("forks, and goes its own way there", async () => {
+  it("forks a session, and continues in the fork", async () => {
     const terminal = await ready([], { columns: 120 });
     await send(terminal, "one");
     await answered(terminal, "I heard you.");
@@ -260,7 +260,7 @@ describe("the chat in a terminal", () => {
     expect(said(terminal)).not.toContain("weather");
   });
 
-  it("finds words in any session and jumps to where they were said", async () => {
+  it("searches all sessions and jumps to a found message", async () => {
     const terminal = await ready();
     for (const [at, line] of ["first", "tell me of Kyoto", "third"].entries()) {
       await send(terminal, line);
@@ -279,7 +279,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("Nothing was found");
   });
 
-  it("takes what is pasted as one message, however many lines it has", async () => {
+  it("sends pasted text as one message, with any number of lines", async () => {
     const terminal = await ready();
     terminal.paste("first line\nsecond line\n\nfourth line");
     await terminal.waitFor((screen) => editorOf(screen).includes("fourth line"));
@@ -299,7 +299,7 @@ describe("the chat in a terminal", () => {
     ]);
   });
 
-  it("lets a message have several lines, and brings back earlier ones with the arrow keys", async () => {
+  it("accepts messages of several lines, and recalls earlier ones with the arrow keys", async () => {
     const terminal = await ready();
     terminal.type("one");
     terminal.press("shift-enter");
@@ -314,7 +314,7 @@ describe("the chat in a terminal", () => {
     await later.waitFor((screen) => /one\s*\n\s*two/.test(editorOf(screen)));
   });
 
-  it("completes commands, and titles and handles after them", async () => {
+  it("completes commands, titles and handles", async () => {
     const terminal = await ready();
     await send(terminal, "one");
     await answered(terminal, "I heard you.");
@@ -338,7 +338,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("Back in holiday plans");
   });
 
-  it("stays whole when the window changes its size", async () => {
+  it("redraws correctly when the window is resized", async () => {
     const terminal = await ready([], { columns: 100, rows: 30 });
     await send(terminal, "show me a table");
     await terminal.waitFor("$0.0123");
@@ -359,7 +359,7 @@ describe("the chat in a terminal", () => {
     await answered(terminal, "The weather is fine.");
   });
 
-  it("uses no colour when NO_COLOR says so", async () => {
+  it("uses no colour if NO_COLOR is set", async () => {
     const terminal = await ready([], { rows: 40, environment: { NO_COLOR: "1" } });
     await send(terminal, "show me a table");
     await terminal.waitFor("$0.0123");
@@ -369,7 +369,7 @@ describe("the chat in a terminal", () => {
     expect(terminal.screen().join("\n")).toContain("const one: number = 1;");
   });
 
-  it("gives each of two open terminals a conversation of its own, and shows one session in both as it grows", async () => {
+  it("gives each of two terminals its own conversation, and updates a shared session in both", async () => {
     const first = await ready();
     await send(first, "one");
     await answered(first, "I heard you.");
@@ -393,7 +393,7 @@ describe("the chat in a terminal", () => {
     expect(said(first)).not.toContain("third");
   });
 
-  it("answers at the next start what it had accepted when it was killed, once", async () => {
+  it("answers an accepted message once at the next start after it was killed", async () => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
@@ -409,7 +409,7 @@ describe("the chat in a terminal", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGHUP", 129],
-  ] as const)("keeps the answer so far and gives the terminal back at %s", async (signal, code) => {
+  ] as const)("keeps the partial answer and restores the terminal at %s", async (signal, code) => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
@@ -444,7 +444,7 @@ describe("the chat in a terminal", () => {
     expect(unknown.everything().join("\n")).toContain('There is no session "no such thing"');
   });
 
-  it("lets nobody's words move the cursor or forge the screen", async () => {
+  it("prints no control characters of stored messages to the screen", async () => {
     const first = await ready();
     first.press("ctrl-d");
     await first.ended;
@@ -461,7 +461,7 @@ describe("the chat in a terminal", () => {
     expect(terminal.written()).not.toContain("\u202E");
   });
 
-  it("suggests the command that was meant, and says how to say it as it is", async () => {
+  it("suggests the similar command, and sends a line with two slashes as text", async () => {
     const terminal = await ready([], { columns: 120 });
     await send(terminal, "/udno");
     await terminal.waitFor("There is no command /udno. Did you mean /undo?");
@@ -470,14 +470,14 @@ describe("the chat in a terminal", () => {
     expect(await newest()).toEqual(["user: /udno", "assistant: I heard you."]);
   });
 
-  it("sends what was typed before the screen was there, Enter included", async () => {
+  it("sends a line that was typed before the screen appeared", async () => {
     const terminal = open();
     terminal.type("the weather?\r");
     await answered(terminal, "The weather is fine.");
     expect(await newest()).toEqual(["user: the weather?", "assistant: The weather is fine."]);
   });
 
-  it("stays whole with emoji that the terminal takes for wider than they are", async () => {
+  it("draws a correct screen with emoji that the terminal draws too wide", async () => {
     const terminal = await ready();
     // The terminal of this test draws a family as four pictures; nearly a line of them would push all else away.
     terminal.type(`${"👨‍👩‍👧‍👦".repeat(32)} the weather?`);

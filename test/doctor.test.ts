@@ -108,7 +108,7 @@ function damage(change: (db: Database.Database) => void): void {
 }
 
 describe("postrider doctor", () => {
-  it("finds a healthy home all right, and writes nothing into it", async () => {
+  it("finds no problem in a healthy home, and changes nothing", async () => {
     await furnish();
     const before = createHash("sha256").update(readFileSync(database)).digest("hex");
     for (const args of [[], ["--full"]]) {
@@ -128,7 +128,7 @@ describe("postrider doctor", () => {
     expect(await examined("--fix")).toMatchObject({ code: 0, fixed: [] });
   });
 
-  it("finds nothing wrong while 64 sessions of another process talk", async () => {
+  it("finds no problem while 64 sessions of another process write", async () => {
     await furnish();
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
@@ -141,7 +141,7 @@ describe("postrider doctor", () => {
     expect((await talker.ended).code).toBe(0);
   });
 
-  it("makes neither home nor database", async () => {
+  it("creates neither a home nor a database", async () => {
     expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
     expect(existsSync(home)).toBe(false);
     mkdirSync(home, { mode: 0o700 });
@@ -149,7 +149,7 @@ describe("postrider doctor", () => {
     expect(existsSync(database)).toBe(false);
   });
 
-  it("says where files of agents are left that earlier versions kept in the home, and nothing of those beside it", async () => {
+  it("reports agents' files that earlier versions left in the home, and none in the workspace", async () => {
     await furnish();
     mkdirSync(join(`${home}.workspace`, "owner"), { recursive: true, mode: 0o755 });
     writeFileSync(join(`${home}.workspace`, "owner", "run.sh"), "", { mode: 0o755 });
@@ -164,7 +164,7 @@ describe("postrider doctor", () => {
     expect(todo).toContain(`cp -Rn '${home}/workspace/.'`);
   });
 
-  it("closes to others what they may not see", async () => {
+  it("reports and corrects files that others can read", async () => {
     await furnish();
     chmodSync(home, 0o755);
     chmodSync(database, 0o644);
@@ -288,7 +288,7 @@ describe("postrider doctor", () => {
             values (4711, 1, 'owner', 1, '{}', '{"title":"?"}', 1, 1)`);
       },
     ],
-  ])("finds %s, and mends it", async (_, checks, change) => {
+  ])("finds %s, and repairs it", async (_, checks, change) => {
     await furnish();
     damage(change);
     const found = await examined();
@@ -312,7 +312,7 @@ describe("postrider doctor", () => {
     expect((await sessions.search({ everyone: true }, "夜景")).length).toBe(5);
   });
 
-  it("finds words in the index that were never said, when it looks at everything", async () => {
+  it("finds wrong words in the index with --full", async () => {
     await furnish();
     damage((db) => {
       db.exec(`insert into words (words, rowid, terms) values ('delete', ${idOf} + 1, 'one');
@@ -323,7 +323,7 @@ describe("postrider doctor", () => {
     expect(wrongIn(await examined("--full", "--fix"))).toEqual([]);
   });
 
-  it("tells of messages and attachments that are lost, as nobody can make them again", async () => {
+  it("warns about lost messages and attachments, which cannot be repaired", async () => {
     await furnish();
     damage((db) => {
       db.exec(`delete from messages where id = ${idOf} + 2; delete from blob_uses; delete from blobs`);
@@ -332,7 +332,7 @@ describe("postrider doctor", () => {
     expect(wrongIn(report).sort()).toEqual(["warning attachments", "warning messages", "warning views"]);
   });
 
-  it("tells of programs that fell, what they held, and what waits", async () => {
+  it("warns about crashed processes, their leases, and pending messages", async () => {
     await furnish();
     const store = await sqliteStore({ file: database, mode: "in-process" });
     const dead = { ...localRunner(), pid: 4_194_999 };
@@ -354,7 +354,7 @@ describe("postrider doctor", () => {
     expect(wrongIn(await examined("--fix"))).toEqual(["warning inbox"]);
   });
 
-  it("looks quickly with --quick: no message is read, and it says what was left out", async () => {
+  it("reads no message with --quick, and reports which checks it skipped", async () => {
     await furnish();
     damage((db) => {
       db.exec("update sessions set config = '{broken' where id = 'origin'");
@@ -376,7 +376,7 @@ describe("postrider doctor", () => {
     expect(await cli(home, "doctor", "--quick", "--fix")).toMatchObject({ code: 2 });
   });
 
-  it("tells what it checks now to whoever shows it, and a pipe sees nothing of it", async () => {
+  it("reports its progress to a callback, and writes none to a pipe", async () => {
     await furnish();
     const steps: string[] = [];
     checkDatabase(database, {
@@ -414,7 +414,7 @@ describe("postrider doctor", () => {
       /not one of Postrider/,
       () => damage((db) => db.pragma("application_id = 5")),
     ],
-  ])("reports %s, says what to do, and changes nothing", async (_, check, sentence, change) => {
+  ])("reports %s with instructions, and changes nothing", async (_, check, sentence, change) => {
     await furnish();
     change();
     const before = readFileSync(database);
@@ -428,7 +428,7 @@ describe("postrider doctor", () => {
     expect(readFileSync(database).equals(before)).toBe(true);
   });
 
-  it("reports a database that is gone while its log is there", async () => {
+  it("reports a write-ahead log without its database", async () => {
     mkdirSync(home, { mode: 0o700 });
     writeFileSync(`${database}-wal`, "frames", { mode: 0o600 });
     const report = await examined("--fix");

@@ -263,7 +263,7 @@ async function bobs(shared: string): Promise<unknown> {
 }
 
 describe("postrider erase", () => {
-  it("leaves none of a person's words in the file or its log, and everything of everyone else", async () => {
+  it("leaves none of a person's words in the database or its write-ahead log, and keeps the data of others", async () => {
     const { anna, shared } = await village(40);
     expect(new Set(wordsIn(database))).toEqual(new Set(ANNAS));
     const before = await bobs(shared);
@@ -325,7 +325,7 @@ describe("postrider erase", () => {
     expect(await cli(home, "erase", anna, "--yes")).toMatchObject({ code: 3 });
   });
 
-  it("names the copies that still hold the words, and removes them when told to", async () => {
+  it("names the copies that still contain the data, and removes them with --backups", async () => {
     await village(2);
     mkdirSync(join(home, "backups"), { mode: 0o700 });
     const copies = [
@@ -347,7 +347,7 @@ describe("postrider erase", () => {
     expect(readdirSync(join(home, "backups"))).toEqual([]);
   });
 
-  it("comes to its end when it is said again after it was killed, with the counts of the beginning", async () => {
+  it("finishes in a second run after it was killed, with the counts of the first run", async () => {
     const { anna, shared } = await village(60);
     const before = await bobs(shared);
     const counts = look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
@@ -381,7 +381,7 @@ describe("postrider erase", () => {
     expect(await cli(home, "doctor")).toMatchObject({ code: 0 });
   });
 
-  it("finishes what was cut short before the file was cleaned, though the person is gone from it", async () => {
+  it("finishes an erasure that was interrupted before the file was cleaned", async () => {
     const { anna } = await village(3);
     const store = await sqliteStore({ file: database, mode: "in-process" });
     const data = await store.access.readPersonData({ person: anna });
@@ -410,7 +410,7 @@ describe("postrider erase", () => {
     expect(JSON.parse(out)).toMatchObject({ state: "done", started_at: 5, counts: data?.counts });
   });
 
-  it("cleans the file while 64 sessions of another process talk, and harms none of them", async () => {
+  it("cleans the file while 64 sessions of another process write, and damages none of them", async () => {
     const { anna } = await village(10);
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
@@ -428,7 +428,7 @@ describe("postrider erase", () => {
     expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
   });
 
-  it("erases thousands of messages, and others find theirs as before", async () => {
+  it("erases thousands of messages, and the search of others still works", async () => {
     const { anna, shared } = await village(2);
     const store = await sqliteStore({ file: database });
     await createSessions({ store }).append(
@@ -446,7 +446,7 @@ describe("postrider erase", () => {
     expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
   });
 
-  it("asks, and erases only when the id is typed again", async () => {
+  it("asks for confirmation, and erases only if the id is typed", async () => {
     const { anna } = await village(1);
     const before = look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
     const count = (): unknown =>
@@ -469,7 +469,7 @@ describe("postrider erase", () => {
     expect(wordsIn(database)).toEqual([]);
   });
 
-  it("says so when there is nobody of that name, and changes nothing", async () => {
+  it("reports an unknown person, and changes nothing", async () => {
     await village(1);
     const before = readFileSync(database);
     for (const nobody of ["p_000000000000", "signal:nobody", "Anna Beispiel"])
@@ -494,7 +494,7 @@ async function typed(text: string, ...args: string[]) {
 }
 
 describe("postrider export-person", () => {
-  it("writes everything of a person, and nothing of anyone else", async () => {
+  it("writes all data of a person, and none of others", async () => {
     const { anna, shared } = await village(3);
     const file = join(folder, "anna.jsonl");
     const { code, out, err } = await cli(home, "export-person", "signal:anna-4711", file, "--json");
@@ -544,7 +544,7 @@ describe("postrider export-person", () => {
     expect((await sessions.search(everyone, "秘密", { limit: 200 })).length).toBeGreaterThan(40);
   });
 
-  it("overwrites nothing unless told to, and knows only who is there", async () => {
+  it("overwrites a file only with --force, and reports an unknown person", async () => {
     await village(1);
     const file = join(folder, "anna.jsonl");
     writeFileSync(file, "precious");

@@ -44,8 +44,8 @@ async function askedAndKilled(scene: Scene) {
 const questionsIn = (texts: readonly string[]): number =>
   texts.filter((text) => text.includes("May I?") && !isMarkedAsRepeated(text)).length;
 
-describe("a question of a gateway that was killed", () => {
-  it("stays, is not asked twice, and its buttons work after the restart", async ({ onTestFinished }) => {
+describe("an approval request of a gateway that was killed", () => {
+  it("stays open, is not sent twice, and its buttons work after the restart", async ({ onTestFinished }) => {
     const scene = sceneOf(telegram, onTestFinished);
     const { people, user, chat, question } = await askedAndKilled(scene);
     const second = scene.start({ agent: ASKING });
@@ -59,7 +59,7 @@ describe("a question of a gateway that was killed", () => {
     ["Once", "gone"],
     ["No", "kept"],
   ] as const)(
-    "counts as answered with %s while the gateway was down",
+    "accepts the answer %s that arrived while the gateway was down",
     async ([label, said], { onTestFinished }) => {
       const scene = sceneOf(telegram, onTestFinished);
       const { people, user, chat, question } = await askedAndKilled(scene);
@@ -70,7 +70,7 @@ describe("a question of a gateway that was killed", () => {
     },
   );
 
-  it("is not answered by a yes, before or after", async ({ onTestFinished }) => {
+  it("is not answered by the text yes", async ({ onTestFinished }) => {
     const scene = sceneOf(telegram, onTestFinished);
     const { people, user, chat, question } = await askedAndKilled(scene);
     scene.start({ agent: ASKING });

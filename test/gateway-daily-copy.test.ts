@@ -78,7 +78,7 @@ async function isCopying({ store }: ComposedGateway): Promise<boolean> {
   return leases.some(({ name }) => name === "backup");
 }
 
-it("makes a copy once it has run for a moment, and the next one a day later", async () => {
+it("makes a copy soon after its start, and the next one a day later", async () => {
   const { home, gateway, copies, untilCopies, warnings } = await start();
   await vi.advanceTimersByTimeAsync(14_000);
   expect([await isCopying(gateway), copies()]).toEqual([false, []]);

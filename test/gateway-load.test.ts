@@ -13,7 +13,7 @@ describe.each([
   ["unknowable", schedule(3, 20)],
   ["idempotent", schedule(2, 10)],
 ] as const)(
-  "a gateway for fifty people that is killed again and again, where sending is %s",
+  "a gateway for fifty people that is killed repeatedly, on a platform where sending is %s",
   (outbound, kills) => {
     let report: LoadReport;
 
@@ -27,7 +27,7 @@ describe.each([
       return () => folder.remove();
     }, 150_000);
 
-    it("is killed in the middle of something, and complains about nothing", () => {
+    it("is killed during turns, and logs no errors", () => {
       expect(report.errors).toEqual([]);
       expect(report.kills).toBe(kills);
       expect(report.hitTurns).toBeGreaterThan(kills / 3);
@@ -35,18 +35,18 @@ describe.each([
       expect(report.errands).toBeGreaterThan(0);
     });
 
-    it("loses nothing that was said: everyone is answered, or told why not", () => {
+    it("loses no message: everyone gets an answer or a notice", () => {
       expect(report.lost).toEqual([]);
       expect(report.answered + report.told.length).toBe(report.said);
       expect(report.told.length).toBeLessThanOrEqual(report.hitTurns * PEOPLE);
     });
 
-    it("gives nobody what belongs to somebody else", () => {
+    it("sends no answer to another person", () => {
       expect(report.crossed).toEqual([]);
       expect(report.conflicts).toBe(0);
     });
 
-    it("repeats nothing without saying so, and nothing at all where that can be known", () => {
+    it("repeats nothing without a mark, and nothing if the platform detects duplicates", () => {
       expect(report.repeated).toEqual([]);
       // Several messages may be on their way when a process is killed: each may be repeated, once.
       const most = outbound === "idempotent" ? 0 : report.leftSends + report.cuts;
@@ -55,7 +55,7 @@ describe.each([
       expect(report.mostRepeatedInOnePlace).toBeLessThanOrEqual(outbound === "idempotent" ? 0 : kills);
     });
 
-    it("does nothing outside twice", () => {
+    it("repeats no outside effect", () => {
       expect(report.doneTwice).toEqual([]);
     });
   },
@@ -98,7 +98,7 @@ describe("the verdict", () => {
     sent(4, "to [b-1]", "dm-bob"),
   ];
 
-  it("finds nothing where nothing is wrong", () => {
+  it("accepts a correct run", () => {
     const told = [said(5, "[a-2]"), sent(6, "⚠ …, so it was not tried again.")];
     const draft = [said(7, "[a-3]"), sent(8, "to [a-3] …"), edited(9, "8", "to [a-3]")];
     const verdict = verdictOn([...talk, ...told, ...draft, effect(10)]);
@@ -122,7 +122,7 @@ describe("the verdict", () => {
     ["repeated", "an answer twice", [sent(5, "to [a-1]")]],
     ["repeatedWithMark", "an answer twice, marked", [sent(5, `${REPEATED_MARK}\nto [a-1]`)]],
     ["doneTwice", "an errand twice", [effect(5), effect(6)]],
-  ])("condemns: %s, %s", (kind, _, more) => {
+  ])("detects: %s, %s", (kind, _, more) => {
     expect(verdictOn([...talk, ...more])[kind]).not.toEqual([]);
   });
 });

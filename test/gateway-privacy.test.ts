@@ -25,7 +25,7 @@ const LOOKS = ["/sessions", "/search holiday", "/search answer", "/history", "/e
 const MORE_LOOKS = ["/resume", "/status", "/why", "/where", "/insights", "/usage", "/title", "/busy"];
 
 /** In each main group everybody has a conversation of their own; each topic is one for all who speak there. */
-describe.concurrent("who may see what", () => {
+describe.concurrent("visibility of sessions in messengers", () => {
   let stage: Stage;
   const { ask, everything } = {
     ask: (place: ChatPlace, person: string, words: string) => stage.ask(place, person, words),
@@ -56,7 +56,7 @@ describe.concurrent("who may see what", () => {
   });
   afterAll(() => stage.end());
 
-  it("keeps a private session out of groups, and says where to go on in it", async () => {
+  it("keeps a private session out of groups, and tells the person to resume it in a direct chat", async () => {
     await ask(dm("dan"), "dan", "zdanx1 holiday");
     await ask(dm("dan"), "dan", "/title zdanx2 secret");
     const handle = await handleIn(dm("dan"), "dan");
@@ -82,7 +82,7 @@ describe.concurrent("who may see what", () => {
     );
   });
 
-  it("gives each in a group their own conversation, and nobody another's", async () => {
+  it("gives each person in a group a separate conversation", async () => {
     const here = group("eve");
     await ask(here, "eve", "zevex1 holiday");
     await ask(here, "eve", "/title zevex2 plans");
@@ -100,7 +100,7 @@ describe.concurrent("who may see what", () => {
     expect(new Set(marksIn(await everything(here, "eve")))).toEqual(new Set(["zevex1", "zevex2"]));
   });
 
-  it("shows what all share in a topic to all there, and to nobody anywhere else", async () => {
+  it("shows the shared session of a topic to everybody there, and nowhere else", async () => {
     const here = group("fay", "17");
     await ask(here, "fay", "zfayx1 holiday");
     await ask(here, "fred", "zfredx1 holiday");
@@ -117,7 +117,7 @@ describe.concurrent("who may see what", () => {
     }
   });
 
-  it("gives somebody with two accounts the same sessions on both, where nobody reads along", async () => {
+  it("gives a person with two accounts the same sessions in both direct chats", async () => {
     await ask(dm("ann"), "ann", "zannx1 holiday");
     const handle = await handleIn(dm("ann"), "ann");
     await ask(dm("annb"), "annb", "zannx2 holiday");
@@ -132,7 +132,7 @@ describe.concurrent("who may see what", () => {
     expect(told.map(({ chat }) => chat)).toEqual(["dm-annb"]);
   });
 
-  it("takes a session that goes on in private out of its group", async () => {
+  it("removes a session from its group when it continues in a direct chat", async () => {
     const here = group("gus");
     await ask(here, "gus", "zgusx1 holiday");
     const handle = await handleIn(here, "gus");
@@ -145,7 +145,7 @@ describe.concurrent("who may see what", () => {
     expect((await ask(here, "gus", `/resume ${handle}`)).text).toMatch(/private/);
   });
 
-  it("refuses to go where another answer is being written, stops nothing for it, and says what it has cancelled", async () => {
+  it("refuses to resume a session with an answer in progress, stops no answer, and lists the cancelled messages", async () => {
     const here = group("ivy");
     await ask(here, "ivy", "zivyx1");
     const handle = await handleIn(here, "ivy");
@@ -164,8 +164,8 @@ describe.concurrent("who may see what", () => {
   });
 });
 
-describe("what is brought late, twice, changed or taken back", () => {
-  it("changes what waits and nothing else, and is answered once", async ({ onTestFinished }) => {
+describe("a message that is redelivered, edited or deleted", () => {
+  it("changes only pending messages, and is answered once", async ({ onTestFinished }) => {
     const stage = await openStage(judges, { agent: "telling" });
     onTestFinished(() => stage.end());
     await stage.start();
@@ -201,12 +201,12 @@ describe("what is brought late, twice, changed or taken back", () => {
 });
 
 const CROWDS: readonly (readonly [seed: number, where: string, ScopeSettings])[] = [
-  [20_260_401, "each has a conversation of their own", {}],
+  [20_260_401, "each person has a separate conversation", {}],
   [20_260_402, "topics are shared", { threadsPerUser: false }],
   [20_260_403, "everything in the group is shared", { groupsPerUser: false }],
 ];
 
-describe("a crowd in direct chats, a group and its topics", () => {
+describe("many people in direct chats, a group and its topics", () => {
   const reports = new Map<number, CrowdReport>();
 
   beforeAll(async () => {
@@ -223,16 +223,16 @@ describe("a crowd in direct chats, a group and its topics", () => {
   }, 90_000);
 
   describe.each(CROWDS)("seed %i, where %s", (seed) => {
-    it("shows nobody what they may not see", () => {
+    it("shows nobody a message that they may not see", () => {
       expect(reports.get(seed)?.crossed).toEqual([]);
     });
 
-    it("gives an agent nothing but what belongs to its session", () => {
+    it("gives an agent only messages of its session", () => {
       expect(reports.get(seed)?.asked).toBeGreaterThan(50);
       expect(reports.get(seed)).toMatchObject({ mixed: [], strays: [] });
     });
 
-    it("answers everything that was said, once", () => {
+    it("answers every message once", () => {
       expect(reports.get(seed)?.texts).toBeGreaterThan(50);
       expect(reports.get(seed)).toMatchObject({ lost: [], repeated: [], complaints: [] });
     });
@@ -240,7 +240,7 @@ describe("a crowd in direct chats, a group and its topics", () => {
 });
 
 // A judge that cannot condemn proves nothing.
-describe("the verdict on privacy", () => {
+describe("the privacy check", () => {
   const world: World = {
     humanOf: (account) => account.replace("annb", "ann"),
     isShared: ({ thread }) => thread !== undefined,
@@ -272,7 +272,7 @@ describe("the verdict on privacy", () => {
     given(6, ["zannx1"], "with ann"),
   ];
 
-  it("finds nothing where nothing is wrong", () => {
+  it("accepts a correct run", () => {
     const waited = [
       said(7, "ann", "zannx2"),
       changed(8, "7", "zannx3"),
@@ -301,7 +301,7 @@ describe("the verdict on privacy", () => {
     ["lost", "a text", [said(7, "ann", "zannx2")]],
     ["repeated", "an answer", [sent(7, "answer to zannx1", dm("ann"))]],
     ["repeated", "old words and new", [changed(7, "1", "zannx2"), sent(8, "answer to zannx2", dm("ann"))]],
-  ])("condemns as %s: %s", (kind, _, more) => {
+  ])("detects as %s: %s", (kind, _, more) => {
     expect(privacyVerdictOn([...base, ...more], world)[kind]).not.toEqual([]);
   });
 });

@@ -61,8 +61,8 @@ function expectPrompt(what: string, times: readonly number[]): void {
 
 const TRIES = 6;
 
-describe.concurrent("commands while an answer is written", () => {
-  it("are done at once while it streams", async (test) => {
+describe.concurrent("commands during an answer", () => {
+  it("run at once while it streams", async (test) => {
     const stream = { to: "^stream", say: [{ repeat: 900, say: ["w ", { wait_ms: 20 }] }, "the end"] };
     const script = { answers: [stream, { say: "Yes." }] };
     const stage = await stageFor(test, { agent: { script }, streaming: true });
@@ -93,7 +93,7 @@ describe.concurrent("commands while an answer is written", () => {
     expect(stage.complaints()).toEqual([]);
   });
 
-  it("are done at once while a tool's program does not listen, which is ended", async (test) => {
+  it("run at once while a tool's process ignores SIGTERM, and the process is killed", async (test) => {
     const stage = await openStage(judges);
     test.onTestFinished(() => stage.end());
     const { judge } = stage;
@@ -117,7 +117,7 @@ describe.concurrent("commands while an answer is written", () => {
     expect(stage.complaints()).toEqual([]);
   });
 
-  it("are done at once while the agent hangs and does not listen", async (test) => {
+  it("run at once while the agent hangs and ignores the stop", async (test) => {
     const script = { answers: [{ to: "^hang", say: ["I begin", { hang: true }] }, { say: "Yes." }] };
     const stage = await stageFor(test, { agent: { script } });
     const times: Record<string, number[]> = { "/stop": [], "/new": [] };
@@ -135,8 +135,8 @@ describe.concurrent("commands while an answer is written", () => {
   });
 });
 
-describe.concurrent("an agent that never ends", () => {
-  it("is given up at its deadline, the person is told, and what waits is answered", async (test) => {
+describe.concurrent("an agent that never finishes", () => {
+  it("is stopped at its deadline with a notice, and pending messages are answered", async (test) => {
     const script = { answers: [{ to: "^hang", say: ["I begin", { hang: true }] }, { say: "Yes." }] };
     const stage = await stageFor(test, { agent: { script }, settings: { turnMinutes: 0.02 } });
     await stage.judge.say(ann, "ann", "hang");
@@ -178,8 +178,8 @@ const photo = {
   base64: Buffer.from("not much of a cat").toString("base64"),
 };
 
-describe.concurrent("what is said while an answer is written", () => {
-  it("interrupts it, which is kept as far as it came and marked; nothing overwrites anything", async (test) => {
+describe.concurrent("a message that arrives during an answer", () => {
+  it("interrupts the answer, whose partial text is kept and marked, and overwrites no other message", async (test) => {
     const stage = await busyStage(test, "interrupt");
     await Promise.all([2, 3, 4].map((n) => stage.judge.say(ann, "ann", `zax${n}`)));
     await answerTo(stage, "zax5");
@@ -194,7 +194,7 @@ describe.concurrent("what is said while an answer is written", () => {
     expect(stage.complaints()).toEqual([]);
   });
 
-  it("waits and is answered one by one", async (test) => {
+  it("is pending in queue mode, and gets its own answer", async (test) => {
     const stage = await busyStage(test, "queue");
     for (const words of ["zax2", "zax3"]) await stage.judge.say(ann, "ann", words);
     const { text } = await stage.ask(ann, "ann", "/status");
@@ -206,7 +206,7 @@ describe.concurrent("what is said while an answer is written", () => {
     expect(asked(stage)).toHaveLength(3);
   });
 
-  it("waits and is answered together", async (test) => {
+  it("is pending in collect mode, and shares an answer with other pending messages", async (test) => {
     const stage = await busyStage(test, "collect");
     for (const words of ["zax2", "zax3"]) await stage.judge.say(ann, "ann", words);
     await stage.judge.say(ann, "ann", "/stop");
@@ -215,7 +215,7 @@ describe.concurrent("what is said while an answer is written", () => {
     expect(asked(stage).at(-1)).toEqual(["zax1 pause 20000", "answer to zax1 <interrupted>", "zax2", "zax3"]);
   });
 
-  it("interrupts nothing when it is a picture alone, a question about how things are, or said by /queue", async (test) => {
+  it("does not interrupt if it is only a picture, a read-only command, or sent by /queue", async (test) => {
     const stage = await busyStage(test, "interrupt");
     await stage.judge.say(ann, "ann", "", [photo]);
     expect((await stage.ask(ann, "ann", "/queue zax2 later")).text).toMatch(/^Waits for its turn/);
@@ -231,7 +231,7 @@ describe.concurrent("what is said while an answer is written", () => {
     expect(said).toEqual(["zax1 pause 20000", "<image>", "zax2 later", "zax3"]);
   });
 
-  it("is dropped by /stop all, which says the words", async (test) => {
+  it("is dropped by /stop all, which quotes it", async (test) => {
     const stage = await busyStage(test, "queue");
     for (const words of ["zax2", "zax3 *fat*"]) await stage.judge.say(ann, "ann", words);
     const { text } = await stage.ask(ann, "ann", "/stop all");
@@ -245,7 +245,7 @@ describe.concurrent("what is said while an answer is written", () => {
     ).toEqual([]);
   });
 
-  it("is cancelled by /new, which says the words; what comes next is in the new session", async (test) => {
+  it("is cancelled by /new, which quotes it, and the next message is in the new session", async (test) => {
     const stage = await busyStage(test, "queue");
     await stage.judge.say(ann, "ann", "zax2");
     const { text } = await stage.ask(ann, "ann", "/new");
@@ -256,7 +256,7 @@ describe.concurrent("what is said while an answer is written", () => {
     expect(last?.session).not.toBe(first?.session);
   });
 
-  it("belongs to its topic: an answer in another goes on", async (test) => {
+  it("does not interrupt an answer in another topic", async (test) => {
     const stage = await stageFor(test, { agent: "telling", streaming: true, busy: "interrupt" });
     const topic = (thread: string): ChatPlace => ({ chat: "group-g", type: "group", thread });
     await stage.judge.say(topic("17"), "ann", "zax1 pause 700");
@@ -270,7 +270,7 @@ describe.concurrent("what is said while an answer is written", () => {
     expect(thread).toBe("17");
   });
 
-  it("starts one answer at a time, however much comes at once", async (test) => {
+  it("starts one answer at a time, even with many concurrent messages", async (test) => {
     const stage = await stageFor(test, { agent: "telling", busy: "queue" });
     const marks = Array.from({ length: 20 }, (_, n) => `zax${n + 1}`);
     await Promise.all(marks.map((mark) => stage.judge.say(ann, "ann", `${mark} pause 5`)));
@@ -286,7 +286,7 @@ describe.concurrent("what is said while an answer is written", () => {
 });
 
 describe("a thousand messages at once", () => {
-  it("are bounded, and others are served meanwhile", async (test) => {
+  it("are limited, and other people are answered meanwhile", async (test) => {
     const stage = await stageFor(test, { agent: "telling", busy: "queue", settings: { maxPending: 20 } });
     const { judge } = stage;
     await judge.say(ann, "ann", "zax1 pause 20000");

@@ -39,7 +39,7 @@ describe("one chat that sends two thousand messages on Telegram", () => {
   }
 
   it.each(["stranger", "member"] as const)(
-    "delays nobody else by more than a few steps when it is a %s's",
+    "delays other chats by only a few steps if its sender is a %s",
     async (who) => {
       const { fake, dm, chat, room } = await flooded(who);
       await fake.untilShown(dm, "You said: is anybody there?");
@@ -57,7 +57,7 @@ describe("one chat that sends two thousand messages on Telegram", () => {
 
 describe("one chat that sends two thousand messages at once", () => {
   it.each(["stranger", "member"] as const)(
-    "delays nobody else by more than a few steps when it is a %s's",
+    "delays other chats by only a few steps if its sender is a %s",
     async (who) => {
       const messenger = memoryMessenger();
       const settings = who === "member" ? allowed("ann", "eve") : allowed("ann");
@@ -76,7 +76,7 @@ describe("one chat that sends two thousand messages at once", () => {
     },
   );
 
-  it("keeps a thousand of them in memory, tells a member once that no more is taken, and takes more when they are stored", async () => {
+  it("queues a thousand of them, notifies a member once that others are dropped, and accepts more after they are stored", async () => {
     const messenger = memoryMessenger();
     const settings = { ...allowed("ann", "eve"), maxPending: FLOOD };
     const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
@@ -102,7 +102,7 @@ describe("a stranger", () => {
     return { messenger, room, receiver, say, writes };
   }
 
-  it("who was told a code once costs no further row, and the platform's cursor still moves, once for many", async () => {
+  it("who has a code causes no further row, and one cursor update for many messages", async () => {
     const { messenger, room, say, writes } = await opened();
     await say("eve", "hello");
     await messenger.sent("eve", 1);
@@ -116,7 +116,7 @@ describe("a stranger", () => {
     expect(await room.home.store.inbox.getCursor({ name: "memory" })).toBe("51");
   });
 
-  it("who was told a code before a restart costs no row after it", async () => {
+  it("who got a code before a restart causes no row after it", async () => {
     const { messenger, room, say } = await opened();
     await say("eve", "hello");
     await messenger.sent("eve", 1);
@@ -131,7 +131,7 @@ describe("a stranger", () => {
     expect(takenFrom(again, "eve")).toEqual([]);
   });
 
-  it("gets another code when ten minutes are over", async () => {
+  it("gets another code after ten minutes", async () => {
     const { messenger, room, say } = await opened();
     await say("eve", "hello");
     const [first] = await messenger.sent("eve", 1);
@@ -142,7 +142,7 @@ describe("a stranger", () => {
     expect(second).not.toBe(first);
   });
 
-  it("is let in by the owner's code in the middle of a flood of their own, and what they say next is answered", async () => {
+  it("gets access by the owner's code during their own flood, and the next message is answered", async () => {
     const { messenger, room, receiver } = await opened();
     const { store, clock } = room.home;
     const { code } = await createLinkCode({ store, clock, platform: "telegram", person: OWNER });
@@ -153,7 +153,7 @@ describe("a stranger", () => {
     expect(sent).toContain("You said: am I in?");
   });
 
-  it("who guesses codes is locked out after five, and costs nothing from then on", async () => {
+  it("who guesses codes is locked out after five guesses, and causes no more writes", async () => {
     const { writes, say, messenger } = await opened();
     for (let at = 0; at < 6; at += 1) await say("eve", "/pair ABCD-EFGH");
     await say("eve", "a message behind the last guess");
@@ -166,7 +166,7 @@ describe("a stranger", () => {
 });
 
 describe("a stranger on Telegram", () => {
-  it("does not make the gateway fetch files", async () => {
+  it("does not make the gateway download files", async () => {
     const scene = await telegramScene();
     const { fake, ann } = scene;
     const chat = await fake.openDm(FLOODER);

@@ -10,8 +10,8 @@ import { type Child, startChild } from "./support/child.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
 import { schedule } from "./support/schedule.ts";
 
-describe("whoever started a program is killed", () => {
-  it("and its further output and its real exit are seen, also a second time in a row", async () => {
+describe("a process whose gateway is killed", () => {
+  it("keeps its further output and its real exit code, also after a second kill", async () => {
     const room = await keeperRoom();
     const programs: string[] = [];
     for (const round of [1, 2]) {
@@ -37,7 +37,7 @@ describe("whoever started a program is killed", () => {
 const PIPES = { pty: false, name: "pipes" };
 
 describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
-  "the keeper is killed under a program with $name",
+  "the keeper is killed during a process with $name",
   ({ pty }) => {
     const plain = (text: string): string => text.replaceAll("\r\n", "\n");
     const numbered = (count: number): string =>
@@ -46,7 +46,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
     const print = (count: number): string =>
       `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo line $i; sleep 0.01; done`;
 
-    it("that prints: it runs on, no line is lost or doubled, and its exit code is known", async () => {
+    it("that prints: it continues, every line is stored once, and its exit code is known", async () => {
       const room = await keeperRoom();
       const { id } = await room.start(`${print(200)}; exit 5`, { pty });
       for (const last of [20, 90]) {
@@ -58,7 +58,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       while (readdirSync(join(room.home.folder, "processes")).length > 0) await pause();
     });
 
-    it("that reads: what is written afterwards arrives, and so does the end of its input", async () => {
+    it("that reads: later input arrives, and so does the end of the input", async () => {
       const room = await keeperRoom();
       const { id } = await room.start('read -r a; echo "got $a"; cat; exit 6', { pty });
       await room.killKeeper();
@@ -71,7 +71,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       expect(plain(await room.printed(id))).toBe(pty ? "one\ngot one\ntwo\ntwo\n" : "got one\ntwo\n");
     });
 
-    it("that ends while there is no keeper: the next knows what it printed, how it ended, and when", async () => {
+    it("that ends without a keeper: the next keeper stores its output, its exit and the time", async () => {
       const room = await keeperRoom();
       const { id, status } = await room.start(`read -r; ${print(50)}; kill -TERM $$`, { pty });
       await room.processes.write(id, "\n");
@@ -88,7 +88,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       expect(plain(await room.printed(id))).toBe(`${pty ? "\n" : ""}${numbered(50)}`);
     });
 
-    it("that has a time-out, a secret to hide and a pattern to look for: the next keeper sees to all three", async () => {
+    it("that has a time-out, a secret and a pattern: the next keeper applies all three", async () => {
       const room = await keeperRoom();
       const secret = "hunter2-hunter2-hunter2";
       const input =
@@ -112,7 +112,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
 );
 
 describe("the keeper is killed", () => {
-  it("and a terminal gets another size from the next", async () => {
+  it("and the next keeper can resize a terminal", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("read -r; stty size", { pty: true });
     await room.killKeeper();
@@ -122,7 +122,7 @@ describe("the keeper is killed", () => {
     expect(await room.printed(id)).toContain("50 90");
   });
 
-  it("and the input that was ended before stays ended", async () => {
+  it("and an input that was closed before stays closed", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("sleep 1; cat; exit 3");
     await room.processes.endInput(id);
@@ -130,7 +130,7 @@ describe("the keeper is killed", () => {
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 3 } });
   });
 
-  it("and the files of a process with it: the next finds who lives, says detached, and sees their end", async () => {
+  it("and the files of its processes are lost: the next keeper marks running ones as detached, and stores their end", async () => {
     const room = await keeperRoom();
     const silent = await room.start("exec sleep 1000");
     const other = await room.start("sleep 1000");
@@ -155,7 +155,7 @@ describe("the keeper is killed", () => {
     expect(isAlive(placeOf(other))).toBe(false);
   });
 
-  it("after it has stored an end: the next removes what is left of that process", async () => {
+  it("after it stored an end: the next keeper removes the files of that process", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("exit 2");
     await room.ended(id);
@@ -166,7 +166,7 @@ describe("the keeper is killed", () => {
     expect(existsSync(left)).toBe(false);
   });
 
-  it("and a pid that is somebody else's by now is neither believed nor signalled", async () => {
+  it("and the next keeper does not signal a pid that another process has now", async () => {
     const room = await keeperRoom();
     const stranger = spawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
     onTestFinished(() => void stranger.kill("SIGKILL"));
@@ -201,7 +201,7 @@ describe("the keeper is killed", () => {
     expect(isAlive({ pid, startTime: readStartTime(pid) ?? "" })).toBe(true);
   });
 
-  it("while a program is on its way, and that program runs once or not at all", async () => {
+  it("during the start of a process, which runs at most once", async () => {
     const room = await keeperRoom();
     await room.start("true");
     for (let round = 0; round < 4; round += 1) {
@@ -220,8 +220,8 @@ describe("the keeper is killed", () => {
   });
 });
 
-describe("the keeper is told to end", () => {
-  it("and ends what it looks after first, with everything in its row", async () => {
+describe("a keeper that gets SIGTERM", () => {
+  it("ends its processes first, and stores their output and exit", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("trap 'echo bye; exit 5' TERM; echo on; while :; do sleep 0.05; done");
     await room.until(id, (_, printed) => printed.includes("on"));
@@ -235,8 +235,8 @@ describe("the keeper is told to end", () => {
   });
 });
 
-describe("two who start the keeper at the same moment", () => {
-  it("get one", async () => {
+describe("gateways that start the keeper at the same time", () => {
+  it("share one keeper", async () => {
     const room = await keeperRoom();
     const gateways = [1, 2, 3].map(() => startGateway(room));
     await Promise.all(gateways.map((one) => one.heard<{ ready?: true }>((line) => line.ready === true)));

@@ -6,8 +6,8 @@ import { KEPT_OUTPUT } from "../src/core/process.ts";
 import { buildChildEnvironment } from "../src/processes/child-environment.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
 
-describe("a program that the keeper runs", () => {
-  it("has its output, in order, and its exit code in its row", async () => {
+describe("a process of the keeper", () => {
+  it("has its output in order and its exit code in its row", async () => {
     const room = await keeperRoom();
     const { id } = await room.start(
       "echo out; echo err >&2; echo again; echo to-file > /dev/stderr; cat /dev/stdin; exit 3",
@@ -22,7 +22,7 @@ describe("a program that the keeper runs", () => {
     await expect(room.processes.write("proc_000000000000", "x")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("has the signal in its row that has ended it", async () => {
+  it("has the signal that ended it in its row", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("kill -SEGV $$");
     expect((await room.ended(id)).status).toMatchObject({ exit: { signal: "SIGSEGV" } });
@@ -30,7 +30,7 @@ describe("a program that the keeper runs", () => {
     expect((await room.ended(inTerminal.id)).status).toMatchObject({ exit: { signal: "SIGUSR1" } });
   });
 
-  it("may have a terminal: with a size that changes, and lines that are submitted", async () => {
+  it("can have a terminal that is resized and gets input lines", async () => {
     const room = await keeperRoom();
     const { id, pty } = await room.start(
       'stty size; read line; echo "got $line"; stty size; read -r; exit 7',
@@ -48,7 +48,7 @@ describe("a program that the keeper runs", () => {
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 7 } });
   });
 
-  it("is not run where there is no folder, and is no row then", async () => {
+  it("does not start in a missing folder, and creates no row", async () => {
     const room = await keeperRoom();
     const cwd = join(room.home.folder, "nowhere");
     await expect(room.start("true", { cwd })).rejects.toMatchObject({ code: "not_found" });
@@ -57,7 +57,7 @@ describe("a program that the keeper runs", () => {
     );
   });
 
-  it("sees of the environment what it is given, and nothing of the keeper's", async () => {
+  it("gets only the given environment, and none of the keeper's", async () => {
     const room = await keeperRoom();
     const secret = { MY_API_KEY: "k", HOME: "/h", LANG: "C.UTF-8", PATH: process.env.PATH };
     const environment = buildChildEnvironment(secret);
@@ -71,7 +71,7 @@ describe("a program that the keeper runs", () => {
     expect(names).toEqual(expect.arrayContaining(["HOME", "LANG", "PATH", "PYTHONUNBUFFERED", "TERM"]));
   });
 
-  it("has no secret in its output, also when it comes in pieces; what it was given is nowhere stored", async () => {
+  it("has its secrets masked in the output, also across chunks, and its environment is not stored", async () => {
     const room = await keeperRoom();
     const secret = "hunter2-hunter2-hunter2";
     const { id } = await room.start('echo "a $S b"; printf hunter2-hun; sleep 0.5; echo ter2-hunter2', {
@@ -88,7 +88,7 @@ describe("a program that the keeper runs", () => {
     }
   });
 
-  it("has the lines in its row that hold a pattern", async () => {
+  it("has the lines that match a pattern in its row", async () => {
     const room = await keeperRoom();
     const watch = { mode: "all", patterns: ["ERROR", "ready"], wakes: false } as const;
     const { id } = await room.start("echo fine; echo an ERROR here; printf 'rea'; printf 'dy'; cat", {
@@ -98,7 +98,7 @@ describe("a program that the keeper runs", () => {
     expect(matches.lines).toEqual(["an ERROR here", "ready"]);
   });
 
-  it("may print a million lines: the last of them are kept, and the keeper does not grow", async () => {
+  it("can print a million lines: the last ones are kept, and the keeper's memory does not grow", async () => {
     const room = await keeperRoom();
     const { id: first } = await room.start("seq 1 20000");
     await room.ended(first);
@@ -114,13 +114,13 @@ describe("a program that the keeper runs", () => {
     expect((await rss(room)) - before).toBeLessThan(60);
   });
 
-  it("is ended when its time is up, though nobody waits for it", async () => {
+  it("is ended at its time-out, even if nothing waits for it", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("trap '' HUP; sleep 100", { timeoutMs: 300 });
     expect((await room.ended(id)).status).toMatchObject({ exit: { signal: "SIGTERM" } });
   });
 
-  it("is one of 64; the next is refused with a sentence, and one that has ended makes room", async () => {
+  it("is refused as the 65th with a message, until another one has ended", async () => {
     const room = await keeperRoom();
     const started = await Promise.all(
       Array.from({ length: 64 }, () => room.processes.start(room.input("read -r; exit 0"))),
@@ -137,8 +137,8 @@ describe("a program that the keeper runs", () => {
   });
 });
 
-describe("ending a program", () => {
-  it("ends all that it has started, also who does not listen; the kernel says so before it is said", async () => {
+describe("ending a process", () => {
+  it("ends all its children, also those that ignore SIGTERM, before it reports the end", async () => {
     const room = await keeperRoom();
     // Those in the background of a shell with jobs have groups of their own.
     const { id, status } = await room.start(
@@ -160,8 +160,8 @@ describe("ending a program", () => {
   });
 
   it.each([
-    ["made a session of its own", "setsid sleep 1000 & echo $!"],
-    ["is a daemon whose parents are gone", "(setsid sh -c 'sleep 1000 & echo $!' &); sleep 0.5"],
+    ["created its own session", "setsid sleep 1000 & echo $!"],
+    ["is a daemon without its parents", "(setsid sh -c 'sleep 1000 & echo $!' &); sleep 0.5"],
     ["cleared its environment", "env -i /usr/bin/setsid sleep 1000 & echo $!"],
     ["ignores SIGTERM there", "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' &"],
   ])("ends a child that %s", async (_, command) => {
@@ -175,7 +175,7 @@ describe("ending a program", () => {
     expect(isThere(pid)).toBe(false);
   });
 
-  it("when its time is up ends a child that made a session of its own as well", async () => {
+  it("by its time-out also ends a child with its own session", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("setsid sleep 1000 & echo $!; wait", { timeoutMs: 1500 });
     await room.ended(id);
@@ -184,7 +184,7 @@ describe("ending a program", () => {
     while (isThere(pid)) await pause();
   });
 
-  it("is quick when it listens, and what ended it is told as it was", async () => {
+  it("is quick if it handles SIGTERM, and reports the real exit code", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("trap 'echo bye; exit 9' TERM; echo on; while :; do sleep 0.05; done");
     await room.until(id, (_, printed) => printed.includes("on"));
@@ -192,7 +192,7 @@ describe("ending a program", () => {
     expect(await room.printed(id)).toMatch(/^on\n(Terminated\n)?bye\n$/);
   });
 
-  it("leaves a program alone that was started by one that has ended; its output goes nowhere", async () => {
+  it("does not affect a child of a process that has exited, and discards its output", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("(while :; do echo x; sleep 0.05; done) & echo started $!");
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 0 } });
@@ -206,21 +206,21 @@ describe("ending a program", () => {
 });
 
 describe("the keeper's socket", () => {
-  it("is its user's alone", async () => {
+  it("is accessible only to its user", async () => {
     const room = await keeperRoom();
     await room.start("true");
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);
     expect(statSync(join(room.home.folder, "logs", "keeper.log")).mode & 0o777).toBe(0o600);
   });
 
-  it("takes the place of one that was left behind", async () => {
+  it("replaces a stale one", async () => {
     const room = await keeperRoom();
     writeFileSync(room.socket, "");
     const { id } = await room.start("exit 2");
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 2 } });
   });
 
-  it("hangs up on who talks nonsense, and goes on with everybody else", async () => {
+  it("closes connections with invalid data, and serves the others", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("cat");
     const nonsense = [

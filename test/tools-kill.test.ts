@@ -30,7 +30,7 @@ const unusedTool = (name: string): Tool => ({
 
 // What was left behind is found in /proc.
 describe.skipIf(process.platform !== "linux")(
-  `a gateway whose agent works with tools, killed ${KILLS} times in ${TURNS} turns and more (seed ${SEED})`,
+  `a gateway whose agent uses tools, killed ${KILLS} times in at least ${TURNS} turns (seed ${SEED})`,
   () => {
     let report: ToolKillReport;
 
@@ -49,7 +49,7 @@ describe.skipIf(process.platform !== "linux")(
       );
     }, 300_000);
 
-    it("is mostly killed over a turn, goes on each time, and leaves nothing running", () => {
+    it("is mostly killed during a turn, continues after each kill, and leaves no process running", () => {
       expect(report.errors).toEqual([]);
       expect(report.kills).toBe(KILLS);
       expect(report.inFlight).toBeGreaterThanOrEqual(schedule(4, 24));
@@ -61,27 +61,27 @@ describe.skipIf(process.platform !== "linux")(
       expect(report.evidence.left).toEqual([]);
     });
 
-    it("answers what was asked for or tells its person what may have happened, and what it says is done is done", () => {
+    it("answers every request or reports what may have happened, and claims nothing that was not done", () => {
       expect(report.lost).toEqual([]);
       expect(report.answered).toBeGreaterThan(0);
       expect(report.told).toBeGreaterThan(0);
     });
 
-    it("does nothing twice that was not asked for twice, and tells nothing twice", () => {
+    it("repeats no action and no notice", () => {
       expect(report.doubled).toEqual([]);
       expect(report.evidence.effects.length).toBeGreaterThan(TURNS);
     });
 
-    it("gives each model a history that providers take, ends every program with its real exit, and obeys a no", () => {
+    it("gives models histories that providers accept, stores real exit codes, and obeys denials", () => {
       expect(report.broken).toEqual([]);
       expect(report.evidence.given.length).toBeGreaterThan(TURNS);
     });
 
-    it("brings nothing of one chat into another", () => {
+    it("mixes no content between chats", () => {
       expect(report.crossed).toEqual([]);
     });
 
-    it("leaves sessions that a real model is asked with", async () => {
+    it("leaves sessions that can be sent to a real model", async () => {
       for (const { history } of Object.values(report.evidence.people)) {
         const server = await modelServer({ say: ["I see."] });
         const agent = model({ provider: "compatible", model: "tiny", baseUrl: server.url }, { retries: 0 });
@@ -203,19 +203,19 @@ describe.skipIf(process.platform !== "linux")(
         "something that still runs",
         (good) => ({ ...good, left: [{ pid: 7, command: "sleep 1000" }] }),
       ],
-    ])("is judged by something that would notice: %s, %s", (kind, _, harm) => {
+    ])("is checked by a judge that detects: %s, %s", (kind, _, harm) => {
       expect(report[kind]).toEqual([]);
       expect(judge(harm(report.evidence))[kind]).not.toEqual([]);
     });
   },
 );
 
-describe("what providers refuse", () => {
+describe("the check of a message history by provider rules", () => {
   const user: Shape = { role: "user" };
   const calls: Shape = { role: "assistant", calls: ["a", "b"] };
   const result = (of: string): Shape => ({ role: "tool", of });
 
-  it("is not what is whole", () => {
+  it("accepts a complete history", () => {
     const good = [user, calls, result("a"), result("b"), { role: "assistant" }, user];
     expect(providerComplaints(good)).toEqual([]);
   });
@@ -223,16 +223,16 @@ describe("what providers refuse", () => {
   it.each<[string, readonly Shape[]]>([
     ["a call without a result", [user, calls, result("a"), user]],
     ["a call without a result at the end", [user, calls, result("a")]],
-    ["a result that comes twice", [user, calls, result("a"), result("b"), result("b")]],
+    ["a duplicate result", [user, calls, result("a"), result("b"), result("b")]],
     ["results in another order", [user, calls, result("b"), result("a")]],
     ["a result before its call", [user, result("a"), calls, result("a"), result("b")]],
-    ["somebody who speaks between", [user, calls, user, result("a"), result("b")]],
-    ["a call that is made twice", [user, calls, result("a"), result("b"), calls, result("a"), result("b")]],
-    ["an assistant that speaks first", [{ role: "assistant" }, user]],
-    ["an assistant that speaks twice", [user, { role: "assistant" }, { role: "assistant" }]],
-    ["an assistant that says nothing", [user, { role: "assistant", isEmpty: true }]],
-    ["a person who calls a tool", [{ role: "user", calls: ["a"] }, result("a")]],
-  ])("is %s", (_, messages) => {
+    ["a message between call and result", [user, calls, user, result("a"), result("b")]],
+    ["a call with a repeated id", [user, calls, result("a"), result("b"), calls, result("a"), result("b")]],
+    ["an assistant message at the start", [{ role: "assistant" }, user]],
+    ["two assistant messages in a row", [user, { role: "assistant" }, { role: "assistant" }]],
+    ["an empty assistant message", [user, { role: "assistant", isEmpty: true }]],
+    ["a tool call by a person", [{ role: "user", calls: ["a"] }, result("a")]],
+  ])("rejects %s", (_, messages) => {
     expect(providerComplaints(messages)).not.toEqual([]);
   });
 });

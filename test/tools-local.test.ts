@@ -43,7 +43,7 @@ function expectWork([where = "", , forbidden = "", left = ""]: readonly string[]
 }
 
 describe("the agent's tools", () => {
-  it("work in a terminal in the folder where it was started, and never in Postrider's own", async () => {
+  it("work in the start folder of a terminal, and never in Postrider's home", async () => {
     const temporary = temporaryFolder();
     onTestFinished(() => temporary.remove());
     const root = realpathSync(temporary.path);
@@ -65,7 +65,7 @@ describe("the agent's tools", () => {
     expectWork(await results(join(home, "postrider.db")), folder);
   });
 
-  it("work in an editor in the folder of the thread, which is told what became of what was left", async () => {
+  it("work in an editor in the folder of the thread, which shows the end of a background process", async () => {
     const { cwd, home, database, editor } = editorRoom({
       agent: script(atWork("../home/postrider.db")),
     });

@@ -99,8 +99,8 @@ function everythingIn(folder: string): string {
     .join("\n");
 }
 
-describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (seed) => {
-  it("keep to themselves what they see, do, remember and ask", async () => {
+describe.each(SEEDS)("the agents of many people at the same time, seed %i", (seed) => {
+  it("share no data, actions, memory or approvals", async () => {
     const room = await privacyRoom({ seed, tools: EVERYTHING });
     const { witness, store } = room;
     const environment = around();
@@ -162,8 +162,8 @@ describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (
   });
 });
 
-describe("one person's agent at work", () => {
-  it("is stopped by that person, there, and by nobody else's message", async () => {
+describe("one person's running agent", () => {
+  it("is stopped only by that person's message in that chat", async () => {
     const room = await privacyRoom({ seed: 1, tools: EVERYTHING, busy: "interrupt" });
     const { witness, store, workspace } = room;
     const environment = around();
@@ -208,8 +208,8 @@ describe("one person's agent at work", () => {
   });
 });
 
-describe("where nothing is configured", () => {
-  it("gives members, and everyone in groups, nothing but harmless tools, whatever they say", async () => {
+describe("the default configuration", () => {
+  it("gives members and groups only harmless tools, for every message", async () => {
     const room = await privacyRoom({ seed: 1, tools: DEFAULT_TOOLS });
     const { witness, store } = room;
     const dangerous = TOOL_NAMES.filter((name) => !HARMLESS_TOOLS.includes(name));
@@ -242,7 +242,7 @@ describe("where nothing is configured", () => {
 });
 
 // A judge that cannot condemn proves nothing.
-describe("the verdict", () => {
+describe("the privacy check of tools", () => {
   const origins = new Map<string, Origin>([
     ["zannx1", { person: "ann", spot: dm("ann"), background: false }],
     ["zannx2", { person: "ann", spot: OWN, background: false }],
@@ -255,7 +255,7 @@ describe("the verdict", () => {
   const told = (mark: string, words: string) =>
     crossedIn({ origins, shown: [], told: [{ mark, what: "env", words }] });
 
-  it("finds nothing where nothing is wrong", () => {
+  it("accepts a correct run", () => {
     expect(shown("ann", dm("ann"), "zannx1 zannx2")).toEqual([]);
     expect(shown("bob", ALL, "zannx3 zbobx5")).toEqual([]);
     expect(shown("bob", dm("bob"), "zbobx4 zbobx5")).toEqual([]);
@@ -272,7 +272,7 @@ describe("the verdict", () => {
     ["a tool that gives back another's words", told("zannx2", "LEFT=zbobx4")],
     ["a prompt with private words in a group", told("zannx2", "likes zannx1")],
     ["a mark that nobody has said", told("zannx1", "zcydx9")],
-  ])("condemns %s", (_, crossed) => {
+  ])("detects %s", (_, crossed) => {
     expect(crossed).toHaveLength(1);
   });
 });

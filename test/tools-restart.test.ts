@@ -140,8 +140,8 @@ function everythingIn(folder: string, but: readonly string[]): string {
     .join("\n");
 }
 
-describe("programs in a terminal of their own, while gateways fall and are started again", () => {
-  it("are spoken to across all of it, and their chat is told once how they ended", async () => {
+describe("terminal processes while gateways crash and restart", () => {
+  it("accept input after every restart, and their chat gets one notice of their end", async () => {
     const scene = await restartScene();
     const { chat, fake, run, until } = scene;
     const question = `bash -c 'read -r -p "Name? " name; echo "hello $name"; exit 5'`;
@@ -220,8 +220,8 @@ describe("programs in a terminal of their own, while gateways fall and are start
   });
 });
 
-describe("a command that an agent waits for, when its gateway is killed", () => {
-  it("runs on; its real end is told after the restart, and nothing is done again", async () => {
+describe("a foreground command whose gateway is killed", () => {
+  it("continues, its real end is reported after the restart, and nothing runs twice", async () => {
     const scene = await restartScene();
     const { chat, fake, home, until } = scene;
     const [done = "", go = ""] = ["done", "go"].map((name) => join(`${home}.workspace`, "owner", name));
@@ -253,8 +253,8 @@ describe("a command that an agent waits for, when its gateway is killed", () => 
   });
 });
 
-describe("programs of a gateway that runs", () => {
-  it("are listed, shown and ended from the command line, and see and print no secret", async () => {
+describe("processes of a running gateway", () => {
+  it("are listed, shown and ended from the command line, and neither get nor print a secret", async () => {
     const scene = await restartScene();
     const { chat, fake, home, run, until } = scene;
     // As earlier versions left it: the gateway takes it along.

@@ -8,7 +8,7 @@ export const APPS: readonly Mutation[] = [
     replace: "[",
     breaks: "Hooks of the home are called by the gateway.",
     noticedBy: ["test/gateway-command.test.ts"],
-    test: "tells the hooks of the home",
+    test: "runs the hooks of the home",
   },
   {
     file: "src/apps/plugins/import-trusted.ts",
@@ -70,7 +70,7 @@ export const APPS: readonly Mutation[] = [
     replace: "",
     breaks: "Files that earlier versions kept in the home are moved out of it.",
     noticedBy: ["test/gateway-command.test.ts"],
-    test: "takes the agents' folder of earlier versions out",
+    test: "moves the agents' folder of earlier versions out",
   },
   {
     file: "src/apps/compose-gateway.ts",
@@ -209,7 +209,7 @@ export const APPS: readonly Mutation[] = [
     replace: "",
     breaks: "Two processes that set something at once lose nothing.",
     noticedBy: ["test/config.test.ts"],
-    test: "loses nothing when many set at once",
+    test: "loses no value when several processes set values",
   },
   {
     file: "src/apps/home.ts",
@@ -323,7 +323,7 @@ export const APPS: readonly Mutation[] = [
     replace: "",
     breaks: "Only the newest seven daily copies are kept.",
     noticedBy: ["test/daily-copies.test.ts"],
-    test: "are one each day",
+    test: "are made once a day",
   },
   {
     file: "src/apps/daily-copies.ts",
@@ -331,7 +331,7 @@ export const APPS: readonly Mutation[] = [
     replace: "store.runners.acquireLease({ ...LEASE, runner, now: clock.now() })) === null)",
     breaks: "Of two processes one makes the daily copy.",
     noticedBy: ["test/daily-copies.test.ts"],
-    test: "are left to the process that makes one now",
+    test: "are left to the lease holder",
   },
   {
     file: "src/apps/save-document.ts",

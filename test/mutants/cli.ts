@@ -8,7 +8,7 @@ export const CLI: readonly Mutation[] = [
     replace: "",
     breaks: "An agent's command cannot administer Postrider.",
     noticedBy: ["test/agent-administration.test.ts"],
-    test: "is told why as JSON",
+    test: "gets the reason as JSON",
   },
   {
     file: "src/apps/cli/open-home.ts",
@@ -55,7 +55,7 @@ export const CLI: readonly Mutation[] = [
     replace: '    if (answer.trim() !== "") return true;',
     breaks: "A person is erased only when the id is typed.",
     noticedBy: ["test/erase.test.ts"],
-    test: "asks, and erases only when",
+    test: "asks for confirmation, and erases only if",
   },
   {
     file: "src/apps/cli/export-person.ts",
@@ -63,7 +63,7 @@ export const CLI: readonly Mutation[] = [
     replace: "",
     breaks: "An export of a person is readable by its owner alone.",
     noticedBy: ["test/erase.test.ts"],
-    test: "writes everything of a person",
+    test: "writes all data of a person",
   },
   {
     file: "src/apps/cli/config/effective-settings.ts",
@@ -71,7 +71,7 @@ export const CLI: readonly Mutation[] = [
     replace: "",
     breaks: "config show never shows a secret.",
     noticedBy: ["test/config.test.ts"],
-    test: "shows what counts and where it comes from",
+    test: "shows the effective values with their origin",
   },
   {
     file: "src/apps/cli/chat/ask-in-terminal.ts",
@@ -123,7 +123,7 @@ export const CLI: readonly Mutation[] = [
     replace: "",
     breaks: "gateway stop signals nothing for a gateway on another machine.",
     noticedBy: ["test/gateway-command.test.ts"],
-    test: "never signal anything for a gateway on another machine",
+    test: "never signal a process for a gateway on another machine",
   },
   {
     file: "src/apps/cli/gateway/open-gateway.ts",
@@ -153,7 +153,7 @@ export const CLI: readonly Mutation[] = [
     replace: "",
     breaks: "Another bot's token is replaced only when the person agrees.",
     noticedBy: ["test/connect.test.ts"],
-    test: "replaces another bot only when told to",
+    test: "replaces another bot only with --yes",
   },
   {
     file: "src/apps/cli/pair/revoke.ts",

@@ -50,7 +50,7 @@ export const GATEWAY: readonly Mutation[] = [
     replace: "    await turns.close();",
     breaks: "An answer that is being written when the gateway is told to end is finished.",
     noticedBy: ["test/gateway-command.test.ts"],
-    test: "lets an answer that is being written come to its end",
+    test: "finishes the running answer before it shuts down",
   },
   {
     file: "src/gateway/gateway.ts",
@@ -184,7 +184,7 @@ export const GATEWAY: readonly Mutation[] = [
     replace: "",
     breaks: "Only so many messages may wait in one conversation.",
     noticedBy: ["test/gateway-prompt.test.ts"],
-    test: "are bounded",
+    test: "are limited",
   },
   {
     file: "src/gateway/accept-messages.ts",
@@ -213,7 +213,7 @@ export const GATEWAY: readonly Mutation[] = [
     replace: "      if (!accepted.duplicate)",
     breaks: "A chat is told once that too many messages wait.",
     noticedBy: ["test/gateway-prompt.test.ts"],
-    test: "are bounded",
+    test: "are limited",
   },
   {
     file: "src/gateway/delivery-sender.ts",

@@ -43,7 +43,7 @@ export const PLATFORMS: readonly Mutation[] = [
     replace: "    if (source === undefined)",
     breaks: "No file of a stranger is downloaded.",
     noticedBy: ["test/intake.test.ts"],
-    test: "does not make the gateway fetch files",
+    test: "does not make the gateway download files",
   },
   {
     file: "src/platforms/telegram/dispatch-updates.ts",

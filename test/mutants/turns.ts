@@ -50,7 +50,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "startDeadline(job.context.signal, undefined);",
     breaks: "An answer that takes longer than allowed is given up.",
     noticedBy: ["test/gateway-prompt.test.ts"],
-    test: "is given up at its deadline",
+    test: "is stopped at its deadline",
   },
   {
     file: "src/turns/run-agent.ts",
@@ -150,7 +150,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "undefined : undefined",
     breaks: "The configured time limit of an answer holds in messengers.",
     noticedBy: ["test/gateway-prompt.test.ts"],
-    test: "is given up at its deadline",
+    test: "is stopped at its deadline",
   },
   {
     file: "src/gateway/messenger-turn.ts",
@@ -158,7 +158,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "",
     breaks: "A chat shows that an answer is being written.",
     noticedBy: ["test/telegram-gateway.test.ts"],
-    test: "shows that it is writing",
+    test: "shows the typing indicator",
   },
   {
     file: "src/gateway/messenger-turn.ts",
@@ -188,7 +188,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "",
     breaks: "An answer in a messenger waits for a full disk and is not lost.",
     noticedBy: ["test/gateway-bad-input.test.ts"],
-    test: "keeps an answer until there is room",
+    test: "delays an answer until there is space",
   },
   {
     file: "src/gateway/messenger-turn.ts",
