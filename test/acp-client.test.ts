@@ -60,7 +60,7 @@ function timesDone({ folder }: Acpx): number {
 }
 
 // Run concurrently, because each mostly waits.
-describe.concurrent("a client that others have written", { timeout: 120_000 }, () => {
+describe.concurrent("a client by other authors", { timeout: 120_000 }, () => {
   it("answers the second prompt of a session with the context of the first", async (context) => {
     const { acpx, server } = await withModel(context, [
       { say: ["Good ", "morning"] },

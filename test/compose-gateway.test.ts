@@ -46,7 +46,7 @@ async function start() {
 }
 
 describe("a running gateway", () => {
-  it("asks the model that is configured meanwhile, and masks its key in the log from then on", async () => {
+  it("uses a model that is configured at run time, and masks its key in the log", async () => {
     const { configure, log, lines, gateway } = await start();
     expect(gateway.agent).toBe("first");
     const key = "a-key-that-nobody-may-read-4711";
@@ -74,7 +74,7 @@ describe("a running gateway", () => {
   });
 });
 
-it("masks the bot's token in the log of a gateway, also in what a hook says", async () => {
+it("masks the bot's token in the log of a gateway, also in errors of a hook", async () => {
   const { gateway, home } = await gatewayScene();
   mkdirSync(join(home, "hooks"), { recursive: true, mode: 0o700 });
   const hook = `export const events = ["gateway:startup"];

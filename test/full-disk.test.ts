@@ -25,8 +25,8 @@ async function outcomes(calls: readonly Promise<unknown>[]): Promise<string[]> {
   return settled.map((one) => (one.status === "fulfilled" ? "ok" : String(one.reason.code)));
 }
 
-describe.each(["workers", "in-process"] as const)("a database that may not grow any more (%s)", (mode) => {
-  it("keeps what was acknowledged and nothing else when one call of a batch finds no room, and goes on", async () => {
+describe.each(["workers", "in-process"] as const)("a database that cannot grow (%s)", (mode) => {
+  it("keeps only the acknowledged calls of a batch if one has no space, and continues", async () => {
     const file = newFile();
     const roomy = await sqliteStore({ file, mode });
     const before = createSessions({ store: roomy });
@@ -92,7 +92,7 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
     expect(look(file, (db) => db.pragma("integrity_check", { simple: true }))).toBe("ok");
   });
 
-  it("lets a session be removed, words and all, when not one page is left", async () => {
+  it("can remove a session with its index entries when no page is free", async () => {
     const file = newFile();
     const store = await sqliteStore({ file, mode, maxBytes: 1024 * 1024 });
     onTestFinished(() => store.close());
@@ -128,7 +128,7 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
 describe.each(["workers", "in-process"] as const)("a disk that is full (%s)", (mode) => {
   // Only Linux can lift the limit of a process that runs.
   it.skipIf(process.platform !== "linux")(
-    "keeps what was acknowledged and nothing else, and goes on in the same process when there is room",
+    "keeps only acknowledged calls, and continues in the same process when there is space",
     async () => {
       const file = newFile();
       const store = await sqliteStore({ file, mode });
@@ -176,7 +176,7 @@ describe.each(["workers", "in-process"] as const)("a disk that is full (%s)", (m
 });
 
 it.skipIf(process.platform === "win32")(
-  "says that there is no room when a disk is too full to open what a killed process left",
+  "reports that there is no space if the disk is too full to open the database of a killed process",
   async () => {
     const file = newFile();
     const left = join(dirname(file), "left");

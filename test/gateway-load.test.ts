@@ -62,7 +62,7 @@ describe.each([
 );
 
 // A judge that cannot condemn proves nothing.
-describe("the verdict", () => {
+describe("the check of a load run", () => {
   const ann = { chat: "dm-ann", type: "dm" as const };
   const seen = (seq: number) => ({ seq, at: seq });
   const said = (seq: number, text: string, person = "ann", chat = `dm-${person}`): Witnessed => ({

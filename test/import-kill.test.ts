@@ -9,7 +9,7 @@ import { spoiled } from "./support/spoiled.ts";
 const SEED = 20_260_306;
 const KILLS = schedule(2, 5);
 
-describe("an import that is killed again and again", () => {
+describe("an import that is killed repeatedly", () => {
   let report: ImportKillReport;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe("an import that is killed again and again", () => {
     return () => temporary.remove();
   }, 120_000);
 
-  it("ends with what an import ends with that nobody disturbs, and adds nothing the next time", () => {
+  it("has the same result as an undisturbed import, and adds nothing the next time", () => {
     expect(report.errors).toEqual([]);
     expect(report.kills).toBe(KILLS);
     expect(report.lost).toEqual([]);

@@ -291,7 +291,7 @@ function otherHome(folder: string): string {
 const headings = [...shapes.keys()].filter((heading) => heading.startsWith("postrider "));
 
 describe("docs/json.md", () => {
-  it("describes every command that takes --json, and no other; each is run below", async () => {
+  it("describes every command with --json, and no other", async () => {
     const takesJson: string[] = [];
     for (const { name, load } of COMMANDS) {
       const help = name === "" ? "--json" : (await load()).help();
@@ -303,7 +303,7 @@ describe("docs/json.md", () => {
 
   for (const [heading, cases] of Object.entries(CASES)) {
     for (const [index, { args, options, before, code = 0 }] of cases.entries()) {
-      it(`describes what ${heading} prints (${index + 1})`, async () => {
+      it(`describes the output of ${heading} (${index + 1})`, async () => {
         const home = await furnishedHome();
         for (const earlier of before?.(home) ?? []) await home.run(earlier);
         const around = typeof options === "function" ? await options(home) : options;
@@ -333,7 +333,7 @@ describe("docs/json.md", () => {
     expect(problems(shapes, shapes.get("Errors") ?? new Map(), JSON.parse(error))).toEqual([]);
   });
 
-  it("finds what is missing, more or of another type", () => {
+  it("detects missing fields, additional fields and other types", () => {
     const shape = new Map([
       ["a", "string"],
       ["b", "object[]"],

@@ -10,7 +10,7 @@ const PRINTERS = schedule(4, 6);
 
 // Whatever was left behind is found in /proc.
 describe.skipIf(process.platform !== "linux")(
-  `the keeper, killed ${KILLS} times under ${PRINTERS} commands that print (seed ${SEED})`,
+  `the keeper, killed ${KILLS} times during ${PRINTERS} commands that print (seed ${SEED})`,
   () => {
     let report: KeeperKillReport;
 
@@ -29,12 +29,12 @@ describe.skipIf(process.platform !== "linux")(
       console.log(`seed ${SEED}: kills ${report.kills}, lines ${report.lines}`);
     }, 120_000);
 
-    it("ends none of them, and knows how each has ended", () => {
+    it("ends none of them, and stores the exit of each", () => {
       expect(report.errors).toEqual([]);
       expect(report.kills).toBe(KILLS);
     });
 
-    it("loses no line of theirs and has none twice, with pipes and with terminals", () => {
+    it("stores every line once, with pipes and with terminals", () => {
       expect(report.lost).toEqual([]);
       expect(report.doubled).toEqual([]);
       expect(report.lines).toBeGreaterThan(PRINTERS * 10);
@@ -48,7 +48,7 @@ describe.skipIf(process.platform !== "linux")(
       ["lost", "an end that is missing", (good) => ({ ...good, text: good.text.slice(0, -3) })],
       ["errors", "another exit code", (good) => ({ ...good, exit: { code: 121 } })],
       ["errors", "an exit that nobody knows", (good) => ({ ...good, exit: { unknown: true } })],
-    ])("is judged by something that would notice: %s, %s", (kind, _, harm) => {
+    ])("is checked by a judge that detects: %s, %s", (kind, _, harm) => {
       for (const { printer, printed } of report.printed)
         expect(judgePrinter(printer, harm(printed))[kind]).not.toEqual([]);
     });

@@ -5,7 +5,7 @@ import { startChild } from "./support/child.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { percentile } from "./support/numbers.ts";
 
-it("keeps the main thread free and takes messages at once while others search 200,000 messages", async () => {
+it("keeps the main thread free and accepts messages at once during searches in 200,000 messages", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   // In a process of its own: the loop that is measured has nothing else to do.

@@ -55,7 +55,7 @@ describe.each([
   ["openai", "/v1/responses", "authorization", `Bearer ${API_KEY}`],
   ["anthropic", "/v1/messages", "x-api-key", API_KEY],
 ] as const)("a request to a model of %s", (provider, path, header, key) => {
-  it("of a question asked once has the instructions, the place, the folder, the memory, the tools and the model", async () => {
+  it("for a single question contains the instructions, the source, the folder, the memory, the tools and the model", async () => {
     const endpoint = await recordingEndpoint({ answers: [{ say: "It is noon." }] });
     const at = fullHome({ url: endpoint.url, provider });
     await remember(at);
@@ -81,7 +81,7 @@ describe.each([
     }
   });
 
-  it("of a pipe has the calls, the results and the earlier lines in their order", async () => {
+  it("from a pipe contains the calls, the results and the earlier lines in order", async () => {
     const note = { action: "add", text: "lives in Bath" };
     const endpoint = await recordingEndpoint({
       answers: [
@@ -127,7 +127,7 @@ describe.each([
 });
 
 describe("a request from the terminal", () => {
-  it("has what the settings ask for, then what was said before, and no title is asked with tools", async () => {
+  it("contains the settings, then the earlier messages, and a title request contains no tools", async () => {
     const endpoint = await recordingEndpoint({
       answers: [{ say: "Good morning." }, { say: "Rain." }],
       title: { say: "Morning weather" },
@@ -167,7 +167,7 @@ describe("a request from the terminal", () => {
     expectNowhere(read, [INSTRUCTIONS, REMEMBERED]);
   });
 
-  it("for a title goes to the model that was chosen", async () => {
+  it("for a title uses the chosen model", async () => {
     const endpoint = await recordingEndpoint({
       answers: [{ say: "Good morning." }],
       title: { say: "Morning" },
@@ -191,7 +191,7 @@ describe.each([
   ["openai", "gpt-5.1", "high"],
   ["anthropic", "claude-sonnet-4-5", "enabled"],
 ] as const)("a request from an editor to %s", (provider, model, reasoning) => {
-  it("has AGENTS.md, the instructions, the personality, the chosen model and reasoning, and the images", async () => {
+  it("contains AGENTS.md, the instructions, the personality, the chosen model and reasoning, and the images", async () => {
     const endpoint = await recordingEndpoint({ answers: [{ say: "A dot." }], title: { say: "A dot" } });
     const at = fullHome({ url: endpoint.url, provider });
     await remember(at);

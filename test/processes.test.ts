@@ -9,8 +9,8 @@ import { temporaryFolder } from "./support/folder.ts";
 import { percentile } from "./support/numbers.ts";
 import { schedule } from "./support/schedule.ts";
 
-describe("four processes that write one file", () => {
-  it("meet no lock error, lose nothing, double nothing, and are heard by another within 250 ms", async () => {
+describe("four processes that write to one database", () => {
+  it("get no lock error, lose and repeat nothing, and notify each other within 250 ms", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const file = join(folder.path, "postrider.db");
@@ -36,7 +36,7 @@ const hasPython = process.platform === "linux" && spawnSync("python3", ["--versi
 describe.each(["workers", "in-process"] as const)(
   "a process beside one that repairs the log (%s)",
   (mode) => {
-    it.skipIf(!hasPython)("waits with its reads and writes, and goes on listening", async () => {
+    it.skipIf(!hasPython)("delays its reads and writes, and still receives changes", async () => {
       const folder = temporaryFolder();
       onTestFinished(() => folder.remove());
       const file = join(folder.path, "postrider.db");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { runCachedConversation } from "./support/cached-conversation.ts";
 
 describe("a conversation of ten turns with tool calls", () => {
-  it("begins each request with the whole request before it, so that the provider's cache applies", async () => {
+  it("starts each request with the complete previous request, so that the provider's cache applies", async () => {
     const requests = await runCachedConversation(10);
     expect(requests).toHaveLength(20);
     for (const [at, { turn, characters, share }] of requests.entries()) {

@@ -171,32 +171,35 @@ function firstVersion(db: Database.Database): void {
 }
 
 describe("postrider doctor --salvage", () => {
-  it.each(["", ", brought up to date"])("gets back all of a file of an earlier version%s", async (late) => {
-    const db = new Database(database);
-    firstVersion(db);
-    db.close();
-    if (late !== "") await (await sqliteStore({ file: database, mode: "in-process" })).close();
-    const report = await salvaged();
-    expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
-    const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
-    expect(rows("select id, handle, flushed_seq from sessions")).toEqual([["s1", "k7f", 0]]);
-    expect(rows("select text from messages")).toEqual([["hello"]]);
-    expect(rows("select id, name, role from people")).toEqual([["p_ann", "Ann", null]]);
-    expect(rows("select chat_id, session, settings from conversations")).toEqual([["ann", 1, null]]);
-    expect(rows("select message_id, state, edited_at from inbox")).toEqual([["1", 0, null]]);
-    expect(rows("select n, platform, session, state, attempts from deliveries")).toEqual([
-      [7, "telegram", 1, "waiting", 2],
-    ]);
-    expect(rows("select name, fence, about from leases")).toEqual([["expiry", 3, null]]);
-    const store = await sqliteStore({ file: report.file, mode: "in-process" });
-    onTestFinished(() => store.close());
-    expect(
-      await store.outbox.listPendingDeliveries({ dueAt: 9, limit: 9, platform: "telegram" }),
-    ).toHaveLength(1);
-    expect(await store.turns.listClaimable({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
-  });
+  it.each(["", ", after its migration"])(
+    "recovers everything from a file of an earlier version%s",
+    async (late) => {
+      const db = new Database(database);
+      firstVersion(db);
+      db.close();
+      if (late !== "") await (await sqliteStore({ file: database, mode: "in-process" })).close();
+      const report = await salvaged();
+      expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
+      const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
+      expect(rows("select id, handle, flushed_seq from sessions")).toEqual([["s1", "k7f", 0]]);
+      expect(rows("select text from messages")).toEqual([["hello"]]);
+      expect(rows("select id, name, role from people")).toEqual([["p_ann", "Ann", null]]);
+      expect(rows("select chat_id, session, settings from conversations")).toEqual([["ann", 1, null]]);
+      expect(rows("select message_id, state, edited_at from inbox")).toEqual([["1", 0, null]]);
+      expect(rows("select n, platform, session, state, attempts from deliveries")).toEqual([
+        [7, "telegram", 1, "waiting", 2],
+      ]);
+      expect(rows("select name, fence, about from leases")).toEqual([["expiry", 3, null]]);
+      const store = await sqliteStore({ file: report.file, mode: "in-process" });
+      onTestFinished(() => store.close());
+      expect(
+        await store.outbox.listPendingDeliveries({ dueAt: 9, limit: 9, platform: "telegram" }),
+      ).toHaveLength(1);
+      expect(await store.turns.listClaimable({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
+    },
+  );
 
-  it("gets back rows of the second version beside later ones, and no words that are broken", async () => {
+  it("recovers rows of the second version and later ones, without broken draft texts", async () => {
     const db = new Database(database);
     db.pragma(`application_id = ${APPLICATION_ID}`);
     for (const migration of MIGRATIONS.slice(0, 2)) db.exec(migration);
@@ -228,7 +231,7 @@ describe("postrider doctor --salvage", () => {
     ]);
   });
 
-  it("gets back processes with what they printed, but none whose session is gone", async () => {
+  it("recovers processes with their output, except those without a session", async () => {
     const db = new Database(database);
     db.pragma(`application_id = ${APPLICATION_ID}`);
     for (const migration of MIGRATIONS) db.exec(migration);
@@ -267,7 +270,7 @@ describe("postrider doctor --salvage", () => {
     expect(await store.processes.adoptProcesses({ keeper: "k2", now: 1 })).toHaveLength(2);
   });
 
-  it("gets back what is remembered, and whose it is, but no version that cannot be read", async () => {
+  it("recovers memories with their owners, except unreadable versions", async () => {
     const db = new Database(database);
     db.pragma(`application_id = ${APPLICATION_ID}`);
     for (const migration of MIGRATIONS) db.exec(migration);
@@ -292,7 +295,7 @@ describe("postrider doctor --salvage", () => {
     expect(look(report.file, (it) => it.pragma("foreign_key_check"))).toEqual([]);
   });
 
-  it("loses nothing of a whole file", async () => {
+  it("recovers everything from an intact file", async () => {
     overwrite([], 1);
     const report = await salvaged();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
@@ -319,9 +322,9 @@ describe("postrider doctor --salvage", () => {
     ["", 1],
     ["", 2],
     ["", 3],
-    [", the first among them", 4],
+    [", including the first page", 4],
   ])(
-    "gets back what untouched pages hold when one page of a hundred is overwritten%s, and says what is gone (%i)",
+    "recovers all intact pages when one page of a hundred is overwritten%s, and reports the losses (%i)",
     async (first, seed) => {
       const count = original.length / PAGE;
       const random = seeded(seed);
@@ -352,7 +355,7 @@ describe("postrider doctor --salvage", () => {
     },
   );
 
-  it("finds messages to which no way leads any more, when all pages above them are gone", async () => {
+  it("finds messages without any pages of the tree above them", async () => {
     const pages = onOriginal((db) =>
       db.prepare("select pageno from dbstat where name = 'messages' and pagetype = 'internal'").pluck().all(),
     ) as number[];
@@ -363,7 +366,7 @@ describe("postrider doctor --salvage", () => {
     expect(report.losses).toEqual([]);
   });
 
-  it("keeps the messages of sessions that are lost, as recovered ones", async () => {
+  it("keeps the messages of lost sessions in recovered sessions", async () => {
     const pages = onOriginal((db) =>
       db
         .prepare("select pageno from dbstat where name = 'sessions' and pagetype = 'leaf' order by 1")
@@ -384,7 +387,7 @@ describe("postrider doctor --salvage", () => {
     await checkLiveable(report);
   });
 
-  it("knows the tables of a file that was written anew, though its first page is gone", async () => {
+  it("recognises the tables of a vacuumed file without its first page", async () => {
     const raw = new Database(intact);
     raw.exec("vacuum");
     raw.close();
@@ -400,7 +403,7 @@ describe("postrider doctor --salvage", () => {
     }
   });
 
-  it("reads what is left of a page that is torn in the middle", async () => {
+  it("reads the intact part of a torn page", async () => {
     const page = onOriginal((db) =>
       db
         .prepare("select pageno from dbstat where name = 'messages' and pagetype = 'leaf' and ncell > 8")
@@ -418,7 +421,7 @@ describe("postrider doctor --salvage", () => {
     expect(report.messages + lostIn(report)).toBe(said.size);
   });
 
-  it("takes the log along, with what was said last", async () => {
+  it("includes the newest messages from the write-ahead log", async () => {
     writeFileSync(join(home, "live.db"), original);
     const raw = new Database(join(home, "live.db"));
     raw.pragma("journal_mode = WAL");
@@ -438,7 +441,7 @@ describe("postrider doctor --salvage", () => {
     expect(readdirSync(home).filter((name) => /new-|work/.test(name))).toEqual([]);
   });
 
-  it("says in words what was saved, what was lost and how to go on", async () => {
+  it("reports saved and lost messages, and the next steps", async () => {
     const page = onOriginal((db) =>
       db
         .prepare("select pageno from dbstat where name = 'messages' and pagetype = 'leaf' and ncell > 1")
@@ -458,7 +461,7 @@ describe("postrider doctor --salvage", () => {
     expect(err).toMatch(/unchanged.*postrider restore .* --replace/);
   });
 
-  it("says so when nothing can be read, and leaves nothing behind", async () => {
+  it("reports an unreadable file, and creates no file", async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from("hello ".repeat(5000)), Buffer.alloc(40_960, 0xa5)]) {
       writeFileSync(database, bytes, { mode: 0o600 });
       const { code, err } = await cli(home, "doctor", "--salvage", "--json");
@@ -469,7 +472,7 @@ describe("postrider doctor --salvage", () => {
     expect(readdirSync(home)).toEqual(["postrider.db"]);
   });
 
-  it("leaves the original when the disk is full, and says so", async () => {
+  it("keeps the original on a full disk, and reports it", async () => {
     overwrite([20, 21], 9);
     const before = readFileSync(database);
     for (const kilobytes of [2000, Math.ceil(original.length / 1024) + 8]) {

@@ -24,9 +24,9 @@ describe("SIGTERM ends, at any moment,", { timeout: 120_000 }, () => {
   it.each([
     ["an editor's agent", ["acp", "--agent", "echo"]],
     ["a pipe that waits for a line", ["--agent", "echo"]],
-    ["a question that has no answer yet", ["-q", "hello", "--agent", "script:SCRIPT"]],
+    ["a question without an answer yet", ["-q", "hello", "--agent", "script:SCRIPT"]],
     ["a gateway that cannot reach its messenger", ["gateway", "run", "--agent", "echo"]],
-    ["a log that is followed", ["tail", "-f"]],
+    ["a followed log", ["tail", "-f"]],
     ["a list of sessions", ["sessions", "list"]],
     ["an export", ["sessions", "export"]],
     ["a backup", ["backup"]],
@@ -57,11 +57,11 @@ describe("SIGTERM ends, at any moment,", { timeout: 120_000 }, () => {
   });
 });
 
-describe("SIGTERM in the middle of an answer", () => {
+describe("SIGTERM during an answer", () => {
   it.each([
     ["to a question", ["-q", "story"]],
     ["in a pipe", []],
-  ])("%s keeps what was said, and nothing is answered anew at the next start", async (_name, args) => {
+  ])("%s keeps the messages, and nothing is answered again at the next start", async (_name, args) => {
     const { home, folder } = await madeHome();
     const file = join(folder, "half.json");
     const say = [
@@ -84,7 +84,7 @@ describe("SIGTERM in the middle of an answer", () => {
   });
 });
 
-describe("a shutdown that does not come to an end", () => {
+describe("a shutdown that does not finish", () => {
   it("is forced by a second SIGTERM, with exit code 143", async () => {
     const program = await stubborn("60000");
     program.child.kill("SIGTERM");

@@ -9,8 +9,8 @@ import { schedule } from "./support/schedule.ts";
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the middle of an answer", () => {
-  it("is replaced after half a minute; woken again, it neither doubles nor loses anything", async () => {
+describe.skipIf(process.platform !== "linux")("a gateway that is stopped by SIGSTOP during an answer", () => {
+  it("is replaced after half a minute, and neither repeats nor loses anything when it continues", async () => {
     const { gateway, fake, chat, home, answers } = await gatewayScene();
     mkdirSync(home, { mode: 0o700 });
     const script = join(home, "script.json");

@@ -50,7 +50,7 @@ const remember = (text: string) => ({
 });
 
 describe("the usage of a conversation with a model over HTTP", () => {
-  it("agrees with what the endpoint reported, to the token, by purpose, session, person and day", async () => {
+  it("equals the usage that the endpoint reported, by purpose, session, person and day", async () => {
     const server = await modelServer(
       { say: ["One."], usage: report(1) },
       { say: ["Two."], usage: report(2) },
@@ -153,7 +153,7 @@ describe("the usage of a conversation with a model over HTTP", () => {
     );
   });
 
-  it("counts a request that failed, was given up or came to nothing, if the endpoint reported it", async () => {
+  it("counts a request that failed, was stopped or gave no result, if the endpoint reported it", async () => {
     const server = await modelServer(
       { say: ["One."], usage: report(1) },
       { say: [""], usage: report(2) },

@@ -175,7 +175,7 @@ describe("the contract of platforms", () => {
       "replaces the message, and a repetition has no further effect",
       ({ send }) => ({ edit: (out, _, signal) => send(out, signal) }),
     ],
-  ])("notices a platform that %s", async (_, rule, mistake) => {
+  ])("detects a platform that %s", async (_, rule, mistake) => {
     const rules = new Map<string, () => Promise<void>>();
     const api = {
       describe: (_name: string, body: () => void) => body(),
@@ -198,7 +198,7 @@ describe("the judge", () => {
   const platform = (): ReturnType<typeof fakePlatform> =>
     fakePlatform({ url: judge.url, token: judge.token });
 
-  it("shows two messages where a nonce came twice and it does not know nonces", async () => {
+  it("shows two messages for one nonce if it ignores nonces", async () => {
     const there = await otherSide(judge, "unknowable", nowhere);
     const [place] = there.chats;
     if (place === undefined) throw new Error("no place");
@@ -212,7 +212,7 @@ describe("the judge", () => {
     expect((await judge.shown("dm-ann")).map(({ text }) => text)).toEqual(["twice", "twice"]);
   });
 
-  it("takes no text that is too long, and no word to somebody who has not spoken", async () => {
+  it("refuses a text that is too long, and a message to a person who has not written first", async () => {
     await judge.reset({});
     const place = source({ platform: "fake", chatType: "dm", chatId: "dm-ann", userId: "ann" });
     expect((await platform().send(createOutbound(place, "hi"), createPlatformSignal())).state).toBe(
@@ -225,7 +225,7 @@ describe("the judge", () => {
     expect(await judge.shown()).toEqual([]);
   });
 
-  it("notices two that receive as one bot at once", async () => {
+  it("reports two concurrent receivers of one bot", async () => {
     await judge.reset({});
     const first = startListener({}, platform(), new Map());
     await first.connected;
@@ -234,7 +234,7 @@ describe("the judge", () => {
     await Promise.all([first.stop(), second.stop()]);
   });
 
-  it("brings nothing else for the same seed", async () => {
+  it("produces the same faults for the same seed", async () => {
     const faultsFor = async (seed: number): Promise<string[]> => {
       await judge.reset({ chances: { seed, send: { fail: 0.3, drop: 0.2, cut: 0.2 } } });
       await judge.say(ann, "ann", "hello");

@@ -32,7 +32,7 @@ export const APPS: readonly Mutation[] = [
     replace: "",
     breaks: "A plugin does not replace a command, a tool or an agent of the same name.",
     noticedBy: ["test/plugins.test.ts"],
-    test: "that is broken is named and left out",
+    test: "that is broken is reported and skipped",
   },
   {
     file: "src/apps/plugins/plugin-platforms.ts",
@@ -217,7 +217,7 @@ export const APPS: readonly Mutation[] = [
     replace: "mkdirSync(folder, { recursive: true })",
     breaks: "Only its owner may look into the home.",
     noticedBy: ["test/start.test.ts"],
-    test: "keeps its home and its files from others",
+    test: "makes its home and its files private",
   },
   {
     file: "src/apps/workspace.ts",
@@ -376,6 +376,6 @@ export const APPS: readonly Mutation[] = [
     replace: "",
     breaks: "instructions reach the gateway.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the instructions, the place",
+    test: "contains the instructions, the source",
   },
 ];

@@ -16,7 +16,7 @@ export const CLI: readonly Mutation[] = [
     replace: "  return { everyone: true };",
     breaks: "A command shows the owner's own sessions unless --everyone is said.",
     noticedBy: ["test/sessions-command.test.ts"],
-    test: "shows one's own, the latest first",
+    test: "shows the owner's sessions, newest first",
   },
   {
     file: "src/apps/cli/confirm.ts",
@@ -24,7 +24,7 @@ export const CLI: readonly Mutation[] = [
     replace: '  if (io.input.isTTY === undefined && question === "") {',
     breaks: "Where nobody can be asked, nothing is removed.",
     noticedBy: ["test/sessions-command.test.ts"],
-    test: "does nothing where nobody can be asked",
+    test: "deletes nothing without a confirmation",
   },
   {
     file: "src/apps/cli/sessions/delete.ts",
@@ -39,7 +39,7 @@ export const CLI: readonly Mutation[] = [
     replace: "      dryRun: false,",
     breaks: "sessions prune only shows what would go, unless --yes is said.",
     noticedBy: ["test/sessions-command.test.ts"],
-    test: "shows what would go",
+    test: "lists the sessions to be deleted",
   },
   {
     file: "src/apps/cli/erase.ts",
@@ -107,7 +107,7 @@ export const CLI: readonly Mutation[] = [
     replace: "",
     breaks: "A long conversation in a terminal is summed up.",
     noticedBy: ["test/terminal-wiring.test.ts"],
-    test: "sums up a conversation of the terminal",
+    test: "compresses a conversation of the terminal",
   },
   {
     file: "src/apps/cli/chat/start-chat.ts",
@@ -115,7 +115,7 @@ export const CLI: readonly Mutation[] = [
     replace: "    routing: () => buildRouting(source, { ...settings, reset: DEFAULT_RESET }),",
     breaks: "session_reset counts in a terminal, too.",
     noticedBy: ["test/terminal-wiring.test.ts"],
-    test: "starts a conversation of the terminal afresh",
+    test: "resets a conversation of the terminal",
   },
   {
     file: "src/apps/cli/gateway/stop.ts",
@@ -168,7 +168,7 @@ export const CLI: readonly Mutation[] = [
     replace: "  return text;",
     breaks: "The output of a process cannot steer the terminal.",
     noticedBy: ["test/processes-command.test.ts"],
-    test: "cannot steer a terminal",
+    test: "no control characters to a terminal",
   },
   {
     file: "src/apps/cli/chat/screen.ts",

@@ -454,7 +454,7 @@ export const GATEWAY: readonly Mutation[] = [
     replace: "policy: settings.reset.default",
     breaks: "Commands announce the reset policy of their own platform.",
     noticedBy: ["test/model-requests-resets.test.ts"],
-    test: "is announced by commands",
+    test: "is shown by commands",
   },
   {
     file: "src/gateway/gateway.ts",

@@ -323,7 +323,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "]",
     breaks: "The model is told where it is and who is there.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the instructions, the place",
+    test: "contains the instructions, the source",
   },
   {
     file: "src/turns/system-prompt.ts",
@@ -331,7 +331,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "[personality,",
     breaks: "The configured instructions reach the model.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the instructions, the place",
+    test: "contains the instructions, the source",
   },
   {
     file: "src/turns/system-prompt.ts",
@@ -339,7 +339,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "undefined",
     breaks: "The personality that a chat chose reaches the model.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the personality, the model",
+    test: "contains the personality, the model",
   },
   {
     file: "src/turns/system-prompt.ts",
@@ -347,7 +347,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "contextPrompt(context)",
     breaks: "What the model is told of the place is masked where that is configured.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the instructions, the place",
+    test: "contains the instructions, the source",
   },
   {
     file: "src/turns/system-prompt.ts",
@@ -355,7 +355,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "mergeHomeChannels([], await store.conversations.listHomeChannels())",
     breaks: "The model is told the home channels of the configuration.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the instructions, the place",
+    test: "contains the instructions, the source",
   },
   {
     file: "src/turns/system-prompt.ts",
@@ -363,7 +363,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "mergeHomeChannels(settings.homes, [])",
     breaks: "The model is told the home channels that were set with /sethome.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the personality, the model",
+    test: "contains the personality, the model",
   },
   {
     file: "src/turns/system-prompt.ts",
@@ -371,7 +371,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "mergeHomeChannels(await store.conversations.listHomeChannels(), settings.homes)",
     breaks: "/sethome counts before the configuration.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the personality, the model",
+    test: "contains the personality, the model",
   },
   {
     file: "src/turns/system-prompt.ts",
@@ -379,7 +379,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "platforms: platforms.toReversed().map(",
     breaks: "The model is told of the connected platforms in their order.",
     noticedBy: ["test/model-requests-resets.test.ts"],
-    test: "in their order",
+    test: "are those of the connected platforms",
   },
   {
     file: "src/gateway/messenger-turn.ts",
@@ -387,7 +387,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "",
     breaks: "The model is told once that a person writes for the first time.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the instructions, the place",
+    test: "contains the instructions, the source",
   },
   {
     file: "src/gateway/messenger-turn.ts",
@@ -395,7 +395,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "const isNew = true;",
     breaks: "The model is not told again and again that a person writes for the first time.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "has the instructions, the place",
+    test: "contains the instructions, the source",
   },
   {
     file: "src/gateway/messenger-turn.ts",
@@ -403,7 +403,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "flow.settings().reset.default",
     breaks: "The notice of a fresh start names the policy of its own platform.",
     noticedBy: ["test/model-requests-resets.test.ts"],
-    test: "tells the model once",
+    test: "is announced to the model once",
   },
   {
     file: "src/turns/run-agent.ts",
@@ -418,7 +418,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "blob: async () => undefined,",
     breaks: "Images reach the model.",
     noticedBy: ["test/model-requests-local.test.ts"],
-    test: "has AGENTS.md",
+    test: "contains AGENTS.md",
   },
   {
     file: "src/turns/compress.ts",
@@ -426,7 +426,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "",
     breaks: "A summary is written by the model that the chat chose.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "is for a summary",
+    test: "for a summary",
   },
   {
     file: "src/turns/speakers.ts",
@@ -484,7 +484,7 @@ export const TURNS: readonly Mutation[] = [
     replace: "",
     breaks: "A summary of a shared conversation keeps who said what.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
-    test: "is for a summary",
+    test: "for a summary",
   },
   {
     file: "src/turns/prepare-turn.ts",
@@ -492,6 +492,6 @@ export const TURNS: readonly Mutation[] = [
     replace: "undefined",
     breaks: "In an editor the model is told what AGENTS.md of the project says.",
     noticedBy: ["test/model-requests-local.test.ts"],
-    test: "has AGENTS.md",
+    test: "contains AGENTS.md",
   },
 ];
