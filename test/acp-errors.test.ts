@@ -207,7 +207,7 @@ describe("an editor that disconnects", () => {
     const { sessionId } = await editor.open();
     const quiet = await editor.open();
     const prompts = [editor.prompt(sessionId, "one"), editor.prompt(sessionId, "two")];
-    for (const prompted of prompts) prompted.catch(() => {}); // nobody is there to be answered
+    for (const prompted of prompts) prompted.catch(() => {}); // the request gets no answer
     const answer = await agent.asked();
     await answer.say("Half an ans");
     await editor.until(() => editor.words(sessionId) || undefined);
@@ -250,7 +250,7 @@ describe("an editor that disconnects", () => {
       const editor = editorAt(child.stdin, child.stdout, { cwd: temporary.path });
       await editor.initialize();
       const { sessionId } = await editor.open();
-      editor.prompt(sessionId, "go").catch(() => {}); // nobody is there to be answered
+      editor.prompt(sessionId, "go").catch(() => {}); // the request gets no answer
       const shown = await editor.until(() =>
         editor.words(sessionId).length > 20 ? editor.words(sessionId) : undefined,
       );

@@ -17,7 +17,7 @@ const REFUSED = /postrider: An agent's tool started this command\. .* Run it you
 
 interface Room {
   readonly home: string;
-  /** What the agent's shell runs to reach the program. */
+  /** The shell command that runs the CLI in this home. */
   readonly postrider: string;
   readonly work: string;
   /** The command as the agent's tool runs it. */
@@ -26,7 +26,7 @@ interface Room {
   keeperPid(): Promise<number | undefined>;
 }
 
-/** A home with its real keeper and the tool `terminal`, with nobody in between who asks. */
+/** A home with its real keeper and the tool `terminal`, without an approval in between. */
 async function room(environment = buildChildEnvironment(process.env)): Promise<Room> {
   const keeper = await keeperRoom();
   const { store, processes, home } = keeper;
@@ -119,7 +119,7 @@ describe("a command that an agent's tool starts", () => {
 ${postrider} config set access.allow_all true >said 2>&1
 touch over`;
     writeFileSync(join(work, "act.sh"), act);
-    // Nothing that it has open leads to whoever started it.
+    // No open file leads back to the process that started it.
     await terminal(`${start} </dev/null >/dev/null 2>&1`, how);
     writeFileSync(join(work, "go"), "");
     while (!existsSync(join(work, "over"))) await pause();
@@ -148,7 +148,7 @@ touch over`;
     for (const args of ["--version", "config set --help", "help pair link", "key --help"])
       expect(await terminal(`${postrider} ${args}`)).toMatchObject({ failed: false });
     expect((await terminal(`${postrider} gateway status`)).text).toContain("It ended with code 3");
-    // What follows two dashes is no option.
+    // An argument after two dashes is no option.
     expect((await terminal(`${postrider} sessions search --everyone -- --help`)).text).toMatch(REFUSED);
   });
 });

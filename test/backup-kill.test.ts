@@ -43,7 +43,7 @@ describe("backups of a home with 64 busy sessions and killed writers", () => {
     const texts = `text like '[${one.key}] %'`;
     const gap = spoiled(last.database, `delete from messages where ${texts}`);
     expect(checkCopy(gap, journal, last).lost).toContainEqual(expect.stringContaining(one.key));
-    // Nobody knows when the copy was begun: what is there tells that this had been acknowledged.
+    // The start time of the copy is unknown, but its content shows that this was acknowledged before.
     expect(checkCopy(gap, journal, { ...last, before: 0 }).lost).toContainEqual(
       expect.stringContaining(one.key),
     );

@@ -25,7 +25,7 @@ beforeEach(() => {
   database = join(home, "postrider.db");
 });
 
-/** A home in which these words were said, one message each. */
+/** A home with these messages. */
 async function homeWith(where: string, ...words: string[]): Promise<void> {
   mkdirSync(where, { recursive: true, mode: 0o700 });
   const store = await sqliteStore({ file: join(where, "postrider.db"), mode: "in-process" });
@@ -51,7 +51,7 @@ describe("postrider backup", () => {
     const before = await talker.heard<SaidByTalker>(({ step }) => step === "so far");
     const { code, out, err } = await cli(home, "backup", file, "--json");
     expect([code, err]).toEqual([0, ""]);
-    // What was not begun by now cannot be in it; 64 are under way.
+    // Later messages cannot be in the copy; 64 are in progress.
     const after = look(database, (db) => db.prepare("select max(n) from inbox").pluck().get() as number);
     talker.tell("stop");
     const stopped = await talker.heard<SaidByTalker>(({ step }) => step === "stopped");
@@ -71,7 +71,7 @@ describe("postrider backup", () => {
       expect(all("pragma integrity_check")).toEqual([["ok"]]);
       expect(result.messages).toBe(all("select id from messages").length);
 
-      // The order of commits is the order of these numbers: what is in the copy is the beginning of it, without a gap.
+      // These numbers follow the order of commits: the copy contains a prefix of them, without a gap.
       for (const table of ["inbox", "deliveries", "turns"]) {
         const numbers = all(`select n from ${table} order by n`).map(([n]) => n);
         expect(numbers).toEqual(numbers.map((_, index) => index + 1));
@@ -100,7 +100,7 @@ describe("postrider backup", () => {
         const said = messages.get(session) ?? [];
         const name = Number(chat) - 1;
         const turns = Math.ceil(said.length / 2);
-        // Question and answer by turns; at the end perhaps a question whose turn runs, and then it is held.
+        // Questions and answers alternate; the last question may have a running turn, and then the session has a lease.
         expect(said).toEqual(
           Array.from({ length: said.length }, (_, at) => [
             at % 2,
@@ -121,7 +121,7 @@ describe("postrider backup", () => {
       expect(messages.size).toBe(64);
     });
 
-    // What was under way is taken up: nobody of the old home holds anything here.
+    // Turns in progress can be claimed: no process of the old home holds a lease here.
     const running = look(restored, (db) =>
       db.prepare("select count(*) from turns where state = 'running'").pluck().get(),
     );
@@ -210,7 +210,7 @@ describe("postrider restore", () => {
 
   it("replaces a database only with --replace, and keeps the old one with its write-ahead log", async () => {
     await homeWith(home, "old words");
-    // As a killed process leaves it: the newest words are in the log.
+    // As a killed process leaves it: the newest messages are in the write-ahead log.
     const raw = new Database(database);
     raw.exec("update messages set text = 'newer words'");
     const left = join(folder, "left");
@@ -231,7 +231,7 @@ describe("postrider restore", () => {
     expect(textsIn(kept)).toEqual(["newer words"]);
     expect(textsIn(file)).toEqual(["from the copy"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    // Twice in a second: no name is used twice.
+    // Twice in a second: each kept file has a unique name.
     expect(await cli(left, "restore", copy, "--replace")).toMatchObject({ code: 0 });
     expect(readdirSync(left).filter((name) => name.includes("replaced")).length).toBe(2);
   });
@@ -259,7 +259,7 @@ describe("postrider restore", () => {
     talker.tell("stop");
     await talker.ended;
 
-    // One that only looks, without being a runner, is noticed too.
+    // A process that only reads, without a runner, is detected too.
     const raw = new Database(database, { readonly: true });
     raw.prepare("select count(*) from messages").get();
     expect(await cli(home, "restore", copy, "--replace")).toMatchObject({ code: 5 });

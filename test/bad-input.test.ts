@@ -32,7 +32,7 @@ import { schedule } from "./support/schedule.ts";
 const who = { person: OWNER };
 const MODES = schedule(["workers"] as const, ["workers", "in-process"] as const);
 
-/** The error of a promise that must reject, in the form that every error of Postrider has. */
+/** The error of a promise that must reject, with the fields of every error of Postrider. */
 async function refusal(promise: Promise<unknown>): Promise<PostriderError> {
   const error: unknown = await promise.then(
     (value) => expect.fail(`resolved with ${JSON.stringify(value)?.slice(0, 200)}`),
@@ -100,9 +100,9 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     expect(error.code).toBe(code);
     expect(error.message).toContain("postrider.db");
     expect(readFileSync(file).equals(before)).toBe(true);
-    // Neither a new database nor the beginnings of one.
+    // Neither a new database nor a partial one.
     expect(readdirSync(dirname(file)).filter((name) => name.includes(".new-"))).toEqual([]);
-    // Asking again changes nothing either.
+    // A second attempt changes nothing either.
     expect((await refusal(sqliteStore({ file, mode }))).code).toBe(code);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
@@ -115,7 +115,7 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     await sessions.create(who, { id: "other" });
     await sessions.append(who, "other", { role: "user", text: "whole" });
     await store.close();
-    // The pages on which long texts go on, and only those: what begins with 13 is a leaf, which others share.
+    // Only the overflow pages of long texts: a page that starts with 13 is a leaf, which other messages share.
     const bytes = readFileSync(file);
     for (let at = 4096; at < bytes.length; at += 4096) {
       const page = bytes.subarray(at, at + 4096);
@@ -178,7 +178,7 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
 });
 
 describe("a folder that is not writable", () => {
-  /** Opens the file in a process to which the rights of files apply: root, as it is, may write anywhere. */
+  /** Opens the file in a process to which file permissions apply: root can write anywhere. */
   function openWithin(file: string): { readonly code: string; readonly message: string } {
     const program = fileURLToPath(new URL("./bad-input/open.ts", import.meta.url));
     const command = [process.execPath, program, file];
@@ -239,7 +239,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
       folder.remove();
     };
   });
-  // Whatever was refused, what was stored before is still there.
+  // Stored data survives every refused call.
   beforeEach(() => {
     onTestFinished(async () => {
       expect(await sessions.history(who, "kept")).toEqual(stored);
@@ -247,7 +247,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
     });
   });
 
-  // Each method with arguments that are right; the tests put a wrong one in each place.
+  // Each method with valid arguments; the tests replace one argument at a time by an invalid one.
   const message = { role: "user", text: "x" };
   const calls: Readonly<Record<keyof Sessions, readonly unknown[]>> = {
     open: [{ platform: "telegram", chatId: "1" }, {}],
@@ -319,7 +319,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
     10n,
     Symbol("x"),
   ];
-  /** A method's promise; of `follow`, its first message, which it does not wait for. */
+  /** The promise of a method; for `follow`, the promise of its first message. */
   function called(name: keyof Sessions, args: readonly unknown[]): Promise<unknown> {
     const method = sessions[name] as (...args: readonly unknown[]) => unknown;
     if (name === "follow") {
@@ -357,7 +357,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
           refused += 1;
           const shown = typeof value === "object" ? JSON.stringify(value) : String(value).slice(0, 20);
           const { code } = await refusal(Promise.reject(settled));
-          // "internal" would mean that nobody had thought of it.
+          // "internal" would mean that the case is not handled.
           expect(code, `${name}, argument ${place}: ${shown}`).toMatch(
             /^(invalid_input|not_found|too_large|title_taken|nothing_to_(un|re)do|ambiguous)$/,
           );

@@ -164,7 +164,7 @@ describe("postrider sessions browse", () => {
   });
 });
 
-/** Nothing that was switched on is left on: cursor, paste marks, key reports, wrapping, screen. */
+/** Every terminal mode is restored: cursor, bracketed paste, key reports, wrapping, alternate screen. */
 function expectRestored(terminal: Terminal): void {
   const written = terminal.written();
   for (const [on, off] of [

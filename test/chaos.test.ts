@@ -62,7 +62,7 @@ it.each(["lost", "doubled", "errors"] as const)("does not call a row good that h
   expect(lines[2]?.split(/ +/).slice(4)).toEqual(Object.values(counts).map(String));
 });
 
-// Without the program that sets limits, which is found by PATH, the part cannot do its work.
+// Without `prlimit`, which is found by PATH, this part fails.
 it.skipIf(process.platform !== "linux")("exits with 1 and keeps the files when a part fails", () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());

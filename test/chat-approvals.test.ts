@@ -23,7 +23,7 @@ function scene() {
   return { folder, environment };
 }
 
-/** Started with nobody in front of it. */
+/** Runs without a terminal. */
 async function run({ folder, environment }: ReturnType<typeof scene>, args: readonly string[], input = "") {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: folder,
@@ -66,7 +66,7 @@ describe("an approval request in the terminal", () => {
     ]);
     terminal.press("ctrl-d");
     expect(await terminal.ended).toMatchObject({ code: 0 });
-    // What is always allowed is done where nobody can be asked, too.
+    // A permanent approval applies also without a person at the terminal.
     expect(await run(at, ["-q", "tidy up"])).toMatchObject({ out: "It is gone.\n" });
   });
 });

@@ -69,7 +69,7 @@ it("a terminal shows each tool call live, once and in order, and shows the same 
   expect(await again.ended).toMatchObject({ code: 0 });
 });
 
-/** From the first words on, without what stands around them. */
+/** The text from these words on, without the lines around it. */
 function said(screen: readonly string[]): string[] {
   const rows = screen
     .map((row) => row.trim())

@@ -16,7 +16,7 @@ const SCRIPT = {
       ],
       usage: { input_tokens: 1200, output_tokens: 345, estimated_cost_usd: 0.0123 },
     },
-    // Long enough that only a stop can end it.
+    // Long enough that only a stop ends it.
     { to: "for ever", say: ["It began ", { wait_ms: 3_600_000 }, "and it ended"] },
     { to: "broken", say: ["Half of ", { fail: "The model is not there." }] },
     { to: "weather", say: "The weather is fine." },
@@ -55,14 +55,14 @@ async function ready(args: readonly string[] = [], options: TerminalOptions = {}
   return terminal;
 }
 
-/** Types a line and sends it, once the editor shows it: what is typed ahead of a list that is still being fetched is another test. */
+/** Types a line and sends it when the editor shows it. Input before a list has loaded is another test. */
 async function send(terminal: Terminal, line: string): Promise<void> {
   terminal.type(line);
   await terminal.waitFor((screen) => editorOf(screen).includes(line.slice(0, 20)));
   terminal.press("enter");
 }
 
-/** The words are on the screen as soon as they come; that the answer is stored, and the next may be asked, the status tells. */
+/** Text is shown at once; the status line shows when the answer is stored and the next message can be sent. */
 async function answered(terminal: Terminal, words: string): Promise<void> {
   await terminal.waitFor(
     (screen) =>
@@ -71,13 +71,13 @@ async function answered(terminal: Terminal, words: string): Promise<void> {
   );
 }
 
-/** What stands between the editor's two rules. */
+/** The text between the two rules of the editor. */
 function editorOf(screen: readonly string[]): string {
   const rules = screen.flatMap((line, at) => (/^─{10}/.test(line) ? [at] : []));
   return screen.slice((rules.at(-2) ?? -1) + 1, rules.at(-1)).join("\n");
 }
 
-/** What was said, above the editor. */
+/** The messages above the editor. */
 function said(terminal: Terminal): string {
   const screen = terminal.screen();
   const rule = screen.findIndex((line) => /^─{10}/.test(line));
@@ -93,7 +93,7 @@ async function look<Result>(use: (sessions: Sessions) => Promise<Result>): Promi
   }
 }
 
-/** Role and text of what the newest session shows. */
+/** Role and text of the messages in the newest session. */
 function newest(): Promise<string[]> {
   return look(async (sessions) => {
     const { items } = await sessions.list(who, { limit: 1 });
@@ -152,7 +152,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("It began");
     terminal.press("ctrl-c", "ctrl-c");
     expect((await terminal.ended).code).toBe(0);
-    expect(terminal.written()).toContain("\x1b[?2004l"); // no more marked pastes
+    expect(terminal.written()).toContain("\x1b[?2004l"); // bracketed paste is off
     expect(terminal.written().lastIndexOf("\x1b[?25h")).toBeGreaterThan(
       terminal.written().lastIndexOf("\x1b[?25l"),
     );
@@ -363,7 +363,7 @@ describe("the chat in a terminal", () => {
     const terminal = await ready([], { rows: 40, environment: { NO_COLOR: "1" } });
     await send(terminal, "show me a table");
     await terminal.waitFor("$0.0123");
-    // Inverse is the cursor; a colour would be 30 and more.
+    // Inverse is the cursor; a colour would have a number of 30 or more.
     const sequences = terminal.written().split("\x1b[");
     expect(sequences.filter((sequence) => /^(?:3\d|4\d|9\d)(?:;\d+)*m/.test(sequence))).toEqual([]);
     expect(terminal.screen().join("\n")).toContain("const one: number = 1;");
@@ -479,7 +479,7 @@ describe("the chat in a terminal", () => {
 
   it("draws a correct screen with emoji that the terminal draws too wide", async () => {
     const terminal = await ready();
-    // The terminal of this test draws a family as four pictures; nearly a line of them would push all else away.
+    // This terminal draws a family emoji as four pictures, so nearly a line of them would push everything else away.
     terminal.type(`${"👨‍👩‍👧‍👦".repeat(32)} the weather?`);
     await terminal.waitFor((screen) => editorOf(screen).includes("the weather?"));
     terminal.press("enter");

@@ -14,7 +14,7 @@ import { gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-/** A whole gateway in this process, for a home with a configuration file. */
+/** A complete gateway in this process, for a home with a configuration file. */
 async function start() {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
@@ -38,7 +38,7 @@ async function start() {
   const config = openConfig({ ...place, notice: () => {}, settleMs: 20 });
   const gateway = await composeGateway({ home, environment, config, log });
   onTestFinished(async () => {
-    await gateway.stop().catch(() => {}); // one that had to end has told so
+    await gateway.stop().catch(() => {}); // a gateway that had to end has already reported it
     config.close();
     log.close();
   });

@@ -38,12 +38,12 @@ interface Ended {
 interface RunOptions {
   readonly environment?: NodeJS.ProcessEnv;
   readonly input?: string;
-  /** Before the program's own file. */
+  /** Node options before the CLI's file. */
   readonly node?: readonly string[];
   readonly killAfterMs?: number;
 }
 
-/** Runs the program to its end, in the project's folder. */
+/** Runs the CLI until it exits, in the project's folder. */
 function run(
   args: readonly string[],
   { environment = {}, input = "", node = [], killAfterMs }: RunOptions = {},
@@ -59,7 +59,7 @@ function run(
   child.stderr.on("data", (data) => {
     err += data;
   });
-  child.stdin.on("error", () => {}); // it may end without having read
+  child.stdin.on("error", () => {}); // it may exit without reading
   child.stdin.end(input);
   return new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
 }
@@ -225,7 +225,7 @@ describe("postrider config", () => {
     const began = performance.now();
     await run(["config", "set", "profile", "p0"]);
     const whole = performance.now() - began;
-    // Towards the end, where the file is written.
+    // Towards the end, when the file is written.
     for (let round = 1; round <= 8; round += 1) {
       const killAfterMs = whole * (0.5 + round / 15);
       await run(["config", "set", "profile", `p${round}`], { killAfterMs });

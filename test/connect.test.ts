@@ -5,7 +5,7 @@ import { OWNER, sqliteStore } from "../src/index.ts";
 import { ADA, type GatewayScene, gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
 import { startPostrider } from "./support/terminal.ts";
 
-/** Nobody is let in by configuration, and no token is known. */
+/** The configuration grants nobody access and has no token. */
 const ALONE = { TELEGRAM_BOT_TOKEN: "", TELEGRAM_ALLOWED_USERS: "" };
 const LINK = /https:\/\/t\.me\/fake_bot\?start=([A-Z2-9]{4}-[A-Z2-9]{4})/;
 
@@ -68,7 +68,7 @@ describe("postrider connect telegram", () => {
     expect(statSync(join(home, "config.yaml")).mode & 0o777).toBe(0o600);
     expect(`${out}${err}${readFileSync(join(home, "logs", "gateway.log"), "utf8")}`).not.toContain(SECRET);
 
-    // What was set up is all that a gateway needs.
+    // A gateway needs no further setup.
     await scene.gateway([], ALONE);
     expect(await scene.ask("hello")).toMatch(/^You said: hello/);
   });

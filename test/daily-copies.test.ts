@@ -119,7 +119,7 @@ describe("daily copies", () => {
   });
 
   it("that fail are reported once, and throw nothing", async () => {
-    // A file stands where the folder should be: nobody may write there, whoever they are.
+    // A file in place of the folder: not writable for any user.
     writeFileSync(home.backups, "");
     const notices: string[] = [];
     const { clock } = start(notices);
@@ -146,7 +146,7 @@ describe("daily copies", () => {
     expect(notices).toHaveLength(2);
   });
 
-  // To root every folder may be written; a file in the folder's place, above, fails for everyone.
+  // Root can write to every folder; the test above with a file in its place fails for every user.
   it.skipIf(process.getuid?.() === 0)("report a folder that is not writable", async () => {
     mkdirSync(home.backups);
     chmodSync(home.backups, 0o500);
@@ -171,7 +171,7 @@ describe("daily copies", () => {
       heldUpMs.push(delay.percentile(99) / 1e6);
     }
     expect(readdirSync(home.backups)).toHaveLength(3);
-    // The least of several is due to the copy; the others show what else the machine does.
+    // The minimum is due to the copy; higher values are due to other work of the machine.
     expect(Math.min(...heldUpMs)).toBeLessThan(25);
     const passing = clock.pass(25 * HOUR);
     await copies.stop();

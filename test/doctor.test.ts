@@ -36,7 +36,7 @@ beforeEach(() => {
   database = join(home, "postrider.db");
 });
 
-/** A home with a bit of everything: turns, forks, undone words, attachments, several languages. */
+/** A home with all kinds of data: turns, forks, undone messages, attachments, several languages. */
 async function furnish(): Promise<void> {
   mkdirSync(home, { mode: 0o700 });
   const store = await sqliteStore({ file: database, mode: "in-process" });
@@ -124,7 +124,7 @@ describe("postrider doctor", () => {
         .split("\n")
         .every((line) => line.startsWith("ok       ")),
     ).toBe(true);
-    // Nor does mending what is whole change anything.
+    // A repair of an intact home changes nothing either.
     expect(await examined("--fix")).toMatchObject({ code: 0, fixed: [] });
   });
 
@@ -301,7 +301,7 @@ describe("postrider doctor", () => {
     expect([mended.code, wrongIn(mended)]).toEqual([0, []]);
     expect(wrongIn(await examined("--full"))).toEqual([]);
 
-    // And it can be lived in.
+    // The repaired home is usable.
     const store = await sqliteStore({ file: database, mode: "in-process" });
     onTestFinished(() => store.close());
     const sessions = createSessions({ store });

@@ -37,7 +37,7 @@ beforeEach(() => {
   mkdirSync(home, { mode: 0o700 });
 });
 
-/** Words that only Anna uses, in several scripts; each also in the form in which the index has it. */
+/** Words that only Anna uses, in several scripts, each also in its indexed form. */
 const ANNAS = [
   "Geheimwort",
   "geheimwort",
@@ -155,7 +155,7 @@ async function approve(store: Store, turn: number, fence: number, words: string)
   throwIfRefused(await store.access.answerApproval({ person, approval, answer: "always", now }));
 }
 
-/** A code she has asked for, a wrong guess, a role, and her chat as the platform's home. */
+/** A requested code, a wrong guess, a role, and her chat as the home channel of the platform. */
 async function admit(store: Store, person: string): Promise<void> {
   const now = Date.now();
   const asker = buildRouting(ANNA, settings).source;
@@ -168,7 +168,7 @@ async function admit(store: Store, person: string): Promise<void> {
     now,
   });
   for (const owner of [person, getMemoryOwner({ owner: person, audience: "chat:signal:riders" })]) {
-    // Also in versions that are not the newest.
+    // Also in older versions.
     for (const change of [
       { action: "add", text: SAYS },
       { action: "replace", old: SAYS, text: `knows ${SAYS}` },
@@ -179,7 +179,7 @@ async function admit(store: Store, person: string): Promise<void> {
   throwIfRefused(await store.memory.changeMemory({ owner: "chat:signal:riders", change, now }));
 }
 
-/** Anna and Bob, alone and in a group whose session they share, often enough that their words lie side by side. */
+/** Anna and Bob, in direct chats and in a group with a shared session, often enough that their texts share pages. */
 async function village(rounds: number): Promise<{ anna: string; shared: string }> {
   const store = await sqliteStore({ file: database });
   const sessions = createSessions({ store });
@@ -219,7 +219,7 @@ async function village(rounds: number): Promise<{ anna: string; shared: string }
   await store.runners.retire({ runner: runner.id });
   await indexed(database);
   await store.close();
-  // No command gives a fork to someone else, but accounts that turn out to be one person's may.
+  // No command gives a fork to another person, but joined accounts can have one.
   const db = new Database(database);
   const bob = db.prepare("select person from accounts where user_id = 'bob-1'").pluck().get();
   db.prepare(
@@ -236,7 +236,7 @@ function wordsIn(...files: string[]): string[] {
   });
 }
 
-/** Everything of Bob's, as it is read. */
+/** All data of Bob, as it is read. */
 async function bobs(shared: string): Promise<unknown> {
   const store = await sqliteStore({ file: database, mode: "in-process" });
   try {
@@ -297,7 +297,7 @@ describe("postrider erase", () => {
       allowed: 4,
       memories: 2,
     });
-    // The receipt names no one but the number, and only its owner reads it.
+    // The receipt contains only the person's id, and only its owner can read it.
     expect(statSync(told.receipt).mode & 0o777).toBe(0o600);
     expect(wordsIn(told.receipt)).toEqual([]);
     expect(JSON.parse(readFileSync(told.receipt, "utf8"))).toMatchObject({
@@ -308,7 +308,7 @@ describe("postrider erase", () => {
     look(database, (db) => {
       const one = (sql: string): unknown => db.prepare(sql).pluck().get();
       expect(one("pragma integrity_check")).toBe("ok");
-      // In the group, rows and places stay: 8 messages a round, of which Anna's and the answers to her are empty.
+      // In the group, rows and seqs stay: 8 messages a round, of which Anna's and the answers to her are empty.
       expect(
         one(
           "select count(*) from messages where id >> 24 = (select session from conversations where chat_id = 'riders')",
@@ -359,14 +359,14 @@ describe("postrider erase", () => {
           database,
           (db) => db.prepare("select count(*) from messages where text is not null").pluck().get() as number,
         );
-      // Somewhere in the middle, wherever that is; one that is quicker ends by itself.
+      // At any point in the middle; a faster run exits by itself.
       while (child.exitCode === null && left() > Number(counts) * 0.7 * until)
         await new Promise(setImmediate);
       child.kill("SIGKILL");
       if ((await ended).signal === "SIGKILL") kills += 1;
     }
     const { code, out } = await cli(home, "erase", anna, "--yes", "--json");
-    // Killed after the last step but before the file was cleaned, or before: either way it is finished now.
+    // Killed before or after the last step, but before the file was cleaned: both are finished now.
     if (code === 3) expect(kills).toBeLessThan(3);
     else {
       expect(code).toBe(0);
@@ -478,7 +478,7 @@ describe("postrider erase", () => {
   });
 });
 
-/** As in a terminal: someone sits there and types. */
+/** As in a terminal, with typed input. */
 async function typed(text: string, ...args: string[]) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const [output, notices] = [new PassThrough(), new PassThrough()];
@@ -536,7 +536,7 @@ describe("postrider export-person", () => {
       ["memory", "memories"],
     ] as const)
       expect(kinds(kind)).toHaveLength(header.counts[counted]);
-    // Each session can be brought back.
+    // Each session can be imported again.
     const store = await sqliteStore({ file: join(folder, "other.db"), mode: "in-process" });
     onTestFinished(() => store.close());
     const sessions = createSessions({ store });

@@ -68,7 +68,7 @@ describe("processes on a disk that is full repeatedly", () => {
     ]);
   });
 
-  /** One that is still to be seen in a session that is still there. */
+  /** One that is still visible in an existing session. */
   function acknowledged(name: OperationName): Operation {
     const [live, titles] = look(file, (db) => [
       new Set(db.prepare("select id from sessions where removed_at is null").pluck().all()),

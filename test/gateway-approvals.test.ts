@@ -26,7 +26,7 @@ beforeAll(async () => {
   return () => telegram.stop();
 });
 
-/** Somebody whom the agent has asked, and a gateway that was killed while the question stood there. */
+/** A person with an open approval request of a gateway that was killed. */
 async function askedAndKilled(scene: Scene) {
   const { people } = scene;
   const first = scene.start({ agent: ASKING });
@@ -40,7 +40,7 @@ async function askedAndKilled(scene: Scene) {
   return { people, user, chat, question };
 }
 
-/** Without what may stand there twice because it was being sent when the gateway was killed, and says so. */
+/** Without marked repetitions of requests that were being sent when the gateway was killed. */
 const questionsIn = (texts: readonly string[]): number =>
   texts.filter((text) => text.includes("May I?") && !isMarkedAsRepeated(text)).length;
 

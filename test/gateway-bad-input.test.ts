@@ -19,7 +19,7 @@ beforeAll(async () => {
 const dm = (person: string): ChatPlace => ({ chat: `dm-${person}`, type: "dm" });
 const ann = dm("ann");
 const MEGABYTE = 1024 * 1024;
-/** Megabytes that go through four processes take their time on a machine that is busy. */
+/** Megabytes that pass through four processes need time on a busy machine. */
 const BIG = { timeout: 90_000 };
 const ECHO = { script: { answers: [{ say: ["You said: ", { echo: true }] }] } };
 const SHORT = { script: { answers: [{ say: "Noted." }] } };
@@ -149,7 +149,7 @@ describe.concurrent("commands", BIG, () => {
       expect(text.length, name).toBeLessThan(500);
     }
     console.log(`a megabyte of arguments, ms: ${times.join(", ")}`);
-    // A line that waits for its turn is a message like any other.
+    // A queued line is a message like any other.
     await stage.judge.say(ann, "ann", `/queue ${long}`);
     await stage.sees("its answer", ({ seq, text }) => seq > 5 && text === "Noted.");
     expect((await stage.judge.shown()).length).toBeLessThan(25);
@@ -164,13 +164,13 @@ describe.concurrent("commands", BIG, () => {
     expect((await stage.ask(ann, "ann", "/xyzzy")).text).toMatch(/\/help lists them/);
     expect((await stage.ask(ann, "ann", `/${"x".repeat(MEGABYTE)}`)).text).toBe("Noted.");
     expect((await stage.ask(ann, "ann", "/etc/hosts is a path")).text).toBe("Noted.");
-    // In a group, it is meant for somebody else, or for the agent.
+    // In a group, it is for another bot or for the agent.
     expect((await stage.ask({ chat: "group-g", type: "group" }, "ann", "/xyzzy")).text).toBe("Noted.");
     expect(await stage.judge.shown()).toHaveLength(5);
   });
 });
 
-/** The sentences that its processes have logged as errors, with what is known of each. */
+/** The logged errors of all processes, with their fields. */
 const errorsOf = (stage: Stage): string => stage.complaints().join("\n");
 
 describe.concurrent("a full disk", () => {
@@ -190,7 +190,7 @@ describe.concurrent("a full disk", () => {
     await test.expect
       .poll(() => errorsOf(stage), { timeout: 20_000 })
       .toContain("an answer could not be stored; retrying");
-    // What is said meanwhile and finds room is answered; what finds none comes again.
+    // Messages that fit are answered meanwhile; the others are redelivered.
     expect((await stage.ask(dm("bob"), "bob", "hello")).text).toBe("Noted.");
     await stage.judge.say(dm("cat"), "cat", `a lot ${"z".repeat(400_000)}`);
     await test.expect
@@ -234,7 +234,7 @@ describe.concurrent("a gateway that cannot work", () => {
     expect(failed).toBe("in_use");
     expect(words).toContain(`platform:fake:bot (process ${first.pid} on ${hostname()})`);
     expect(await second.ended).toEqual({ code: 1, signal: null });
-    // The first goes on, and when it is gone, another may begin.
+    // The first one continues, and another one can start after its end.
     expect((await stage.ask(ann, "ann", "[q1]")).text).toContain("[q1]");
     first.process.kill("SIGTERM");
     expect(await first.ended).toEqual({ code: 0, signal: null });

@@ -21,7 +21,7 @@ function scriptFile(folder: string, answers: unknown): string {
   return `script:${file}`;
 }
 
-/** Everything that is written in a folder, as one text. */
+/** The content of all files in a folder, as one text. */
 function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -45,7 +45,7 @@ describe("postrider gateway run", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     const turn = lines.find(({ msg }) => msg === "a turn started")?.turn;
-    // One number goes through everything that concerns the turn.
+    // The turn number is in all lines about the turn.
     expect(lines.filter((line) => line.turn === turn).map(({ msg }) => msg)).toEqual(
       expect.arrayContaining(["a turn started", "a turn ended", "delivered"]),
     );
@@ -310,7 +310,7 @@ describe("postrider gateway status and stop", () => {
       const { gateway, run, home, ask } = await gatewayScene();
       const program = await gateway();
       expect(await ask("hello")).toBe("You said: hello");
-      // No file of the process may grow: to SQLite this is a disk without room.
+      // No file of the process can grow: for SQLite this is a full disk.
       execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=0:"]);
       ageHeartbeats(home, 60_000);
       const { code, out } = await cliOnFullDisk(home, 0, "gateway", "status");
@@ -318,7 +318,7 @@ describe("postrider gateway status and stop", () => {
       expect(out).toContain("It runs, but cannot write: the disk is full.");
       expect(out).toContain(`There is no space to write ${join(home, "postrider.db")}`);
       expect(out).toContain(`${program.pid} on ${localRunner().host}`);
-      // With room again it says by itself that it lives, and nothing is left of the trouble.
+      // With space again, the next heartbeat succeeds and clears the trouble.
       execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=unlimited:"]);
       await vi.waitFor(async () => {
         const { trouble } = JSON.parse((await run(["gateway", "status", "--json"])).out);
@@ -358,7 +358,7 @@ describe("postrider gateway status and stop", () => {
     expect(await answers()).toEqual(["done"]);
   });
 
-  /** A home whose gateway is this one, whoever that is. */
+  /** A home whose gateway lease belongs to this runner. */
   async function homeHeldBy(runner: Partial<ReturnType<typeof localRunner>>) {
     const home = testHome();
     await home.run(["sessions", "list"]);

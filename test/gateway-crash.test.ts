@@ -14,7 +14,7 @@ type Outbound = PlatformTraits["outbound"];
 
 const ann: ChatPlace = { chat: "dm-ann", type: "dm" };
 const ANSWER = "answer to [q1], in a few words";
-/** Every third moment, and at full length all of them. */
+/** Every third point; at full length all of them. */
 const some = <Moment>(moments: readonly Moment[]): readonly Moment[] =>
   schedule(
     moments.filter((_, at) => at % 3 === 0),
@@ -32,16 +32,16 @@ beforeAll(async () => {
   return () => judges.stop();
 });
 
-/** A judge, a home, and processes that work on it one after the other. */
+/** A judge, a home, and processes that use the home one after another. */
 interface Stage {
   readonly judge: Judge;
-  /** A gateway that runs until the test is over. */
+  /** A gateway that runs until the end of the test. */
   run(more?: Partial<ChildOptions>): Child;
-  /** A gateway that falls there, and has fallen. */
+  /** A gateway that crashes at this point. Resolves after the crash. */
   fall(killAt: string, more?: Partial<ChildOptions>): Promise<void>;
-  /** Says something more and waits for its answer: whatever else was on its way has come before it. */
+  /** Sends another text and waits for its answer: everything else in progress was delivered before it. */
   settle(place?: ChatPlace): Promise<void>;
-  /** The texts that the bot's messages have, without the one that `settle` has asked for. */
+  /** The texts of the bot's messages, without the answer for `settle`. */
   texts(chat?: string): Promise<string[]>;
   shown(chat?: string): Promise<readonly ShownMessage[]>;
 }
@@ -196,7 +196,7 @@ describe.concurrent.each(EVERY)(
         await settle();
         const [answer, ...more] = await texts();
         expect(more).toEqual([]);
-        // Where nobody can say whether it had gone out, it carries the mark, although it was not repeated.
+        // If it is unknown whether it was sent, it has the mark, although it was not repeated.
         expect(answer?.replace(`${REPEATED_MARK}\n`, "")).toBe(ANSWER);
         if (outbound !== "unknowable") expect(answer).toBe(ANSWER);
       },
@@ -372,7 +372,7 @@ describe.concurrent.each(EVERY)(
         const whole = texts.filter((text) => text.endsWith(ANSWER));
         expect(whole.length).toBe(1);
         if (outbound !== "unknowable") expect(texts).toEqual([ANSWER]);
-        // An unfinished draft may stay where it cannot be found; what follows it carries the mark.
+        // An unfinished draft may stay if it cannot be found; the next message has the mark.
         else if (texts.length > 1) expect(texts.map(isMarkedAsRepeated)).toEqual([false, true]);
       },
     );

@@ -48,10 +48,10 @@ describe.each([
 
     it("repeats nothing without a mark, and nothing if the platform detects duplicates", () => {
       expect(report.repeated).toEqual([]);
-      // Several messages may be on their way when a process is killed: each may be repeated, once.
+      // Several messages may be in progress when a process is killed: each may be repeated once.
       const most = outbound === "idempotent" ? 0 : report.leftSends + report.cuts;
       expect(report.repeatedWithMark.length).toBeLessThanOrEqual(most);
-      // Within a chat one message is on its way at a time: nobody sees more repetitions than there were kills.
+      // Within a chat one message is sent at a time: nobody sees more repetitions than kills.
       expect(report.mostRepeatedInOnePlace).toBeLessThanOrEqual(outbound === "idempotent" ? 0 : kills);
     });
 
@@ -61,7 +61,7 @@ describe.each([
   },
 );
 
-// A judge that cannot condemn proves nothing.
+// A check that cannot fail proves nothing.
 describe("the check of a load run", () => {
   const ann = { chat: "dm-ann", type: "dm" as const };
   const seen = (seq: number) => ({ seq, at: seq });

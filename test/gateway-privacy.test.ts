@@ -24,12 +24,12 @@ const group = (name: string, thread?: string): ChatPlace => ({
 const LOOKS = ["/sessions", "/search holiday", "/search answer", "/history", "/export", "/export jsonl"];
 const MORE_LOOKS = ["/resume", "/status", "/why", "/where", "/insights", "/usage", "/title", "/busy"];
 
-/** In each main group everybody has a conversation of their own; each topic is one for all who speak there. */
+/** In each main group everybody has a separate conversation; each topic has one shared conversation. */
 describe.concurrent("visibility of sessions in messengers", () => {
   let stage: Stage;
   const { ask, everything } = {
     ask: (place: ChatPlace, person: string, words: string) => stage.ask(place, person, words),
-    /** All that somebody gets to see by commands that only look. */
+    /** All output of read-only commands for a person. */
     async everything(place: ChatPlace, person: string): Promise<string> {
       const seen: string[] = [];
       for (const line of [...LOOKS, ...MORE_LOOKS]) seen.push(everythingIn(await ask(place, person, line)));
@@ -43,7 +43,7 @@ describe.concurrent("visibility of sessions in messengers", () => {
     return handle;
   };
 
-  /** All that the agent could read when it answered this. */
+  /** All marks that the agent could read when it answered this. */
   const readFor = (mark: string): string[] => {
     const asked = stage.given().find(({ history }) => history.at(-1)?.includes(mark));
     return marksIn(asked?.history.join(" ") ?? "");
@@ -70,9 +70,9 @@ describe.concurrent("visibility of sessions in messengers", () => {
     const { text } = await ask(here, "dan", `/history ${handle}/1`);
     expect(text).toMatch(/private/);
     expect(marksIn(await everything(here, "dan"))).not.toContain("zdanx1");
-    // What was said in the group is in the person's own lists, wherever only they read.
+    // A person's lists contain their messages from the group in chats that only they read.
     expect(marksIn(await everything(dm("dan"), "dan"))).toEqual(expect.arrayContaining(["zdanx1", "zdanx3"]));
-    // Nobody else is even told that there is such a session.
+    // Other people do not even see that the session exists.
     for (const place of [dm("dora"), here]) {
       expect((await ask(place, "dora", `/resume ${handle}`)).text).toMatch(/There is no session/);
       expect((await ask(place, "dora", `/history ${handle}/1`)).text).toMatch(/There is no session/);
@@ -107,7 +107,7 @@ describe.concurrent("visibility of sessions in messengers", () => {
     const handle = await handleIn(here, "fay");
     for (const person of ["fay", "fred"])
       expect(new Set(marksIn(await everything(here, person)))).toEqual(new Set(["zfayx1", "zfredx1"]));
-    // Another topic of the same group is another conversation.
+    // Another topic of the same group has another conversation.
     await ask(group("fay", "18"), "fay", "zfayx2 holiday");
     expect(readFor("zfayx2")).toEqual(["zfayx2"]);
     for (const place of [dm("fay"), group("others")]) {
@@ -127,7 +127,7 @@ describe.concurrent("visibility of sessions in messengers", () => {
     expect((await ask(dm("annb"), "annb", `/resume ${handle}`)).text).toMatch(/^Back in/);
     await ask(dm("annb"), "annb", "zannx3 holiday");
     expect(readFor("zannx3")).toEqual(["zannx1", "zannx1", "zannx3"]);
-    // The answer comes where it was asked.
+    // The answer goes to the chat of the question.
     const told = shownIn(stage.judge.witnessed).filter(({ text }) => /answer to zannx3/.test(text));
     expect(told.map(({ chat }) => chat)).toEqual(["dm-annb"]);
   });
@@ -180,7 +180,7 @@ describe("a message that is redelivered, edited or deleted", () => {
     await judge.change(place.chat, edited, "zhalx6");
     await judge.change(place.chat, withdrawn);
     await judge.change(place.chat, running, "zhalx7");
-    // In order of arrival: when this is done, so is all that.
+    // In order of arrival: when this is done, all earlier changes are done.
     await judge.say(place, "hal", "/stop");
     await stage.sees("the last answer", ({ text }) => text.includes("zhalx4"));
     for (const answered of [edited, twice, running]) await judge.change(place.chat, answered, "zhalx8");
@@ -239,7 +239,7 @@ describe("many people in direct chats, a group and its topics", () => {
   });
 });
 
-// A judge that cannot condemn proves nothing.
+// A check that cannot fail proves nothing.
 describe("the privacy check", () => {
   const world: World = {
     humanOf: (account) => account.replace("annb", "ann"),

@@ -22,7 +22,7 @@ async function stageFor({ onTestFinished }: TestContext, options: Partial<ChildO
   return stage;
 }
 
-/** What a tool does that does not want to end: it tells the judge who it is, and turns a deaf ear. */
+/** A tool process that ignores SIGTERM and reports its pid to the judge. */
 function deafTool({ url, headers }: Judge["effects"]): readonly string[] {
   const body = '{ name: "started " + process.pid }';
   const code = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);
@@ -43,7 +43,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Gives a line, and how long its reply took: from when the messenger had it to when it had the reply. */
+/** Sends a line, and returns the time between its arrival at the messenger and the arrival of the reply. */
 async function timed({ judge, ask }: Stage, place: ChatPlace, line: string) {
   const reply = await ask(place, "ann", line);
   const seen = judge.witnessed;
@@ -52,7 +52,7 @@ async function timed({ judge, ask }: Stage, place: ChatPlace, line: string) {
   return { ms: sent - said, text: reply.text, seq: reply.seq };
 }
 
-/** The best of several is what the gateway needs; the others are what the machine adds. */
+/** The minimum is the time of the gateway; the others include delays of the machine. */
 function expectPrompt(what: string, times: readonly number[]): void {
   const sorted = times.toSorted((one, other) => one - other);
   console.log(`${what}: ${sorted.join(", ")} ms`);
@@ -79,7 +79,7 @@ describe.concurrent("commands during an answer", () => {
       await streams(judge.witnessed.length);
       const status = await timed(stage, ann, "/status");
       expect(status.text).toContain("answering");
-      // It has interrupted nothing.
+      // It did not interrupt the answer.
       await streams(status.seq);
       const line = round % 2 === 0 ? "/stop" : "/new";
       const ended = await timed(stage, ann, line);
@@ -149,13 +149,13 @@ describe.concurrent("an agent that never finishes", () => {
   });
 });
 
-/** What the agent was asked to answer, one list for each time. */
+/** The histories that the agent got, one list for each request. */
 const asked = (stage: Stage): readonly (readonly string[])[] =>
   stage.given().flatMap(({ history, isForTitle }) => (isForTitle ? [] : [history]));
 const answersIn = async ({ judge }: Stage, chat = ann.chat): Promise<string[]> =>
   (await judge.shown(chat)).map(({ text }) => text).filter((text) => text.startsWith("answer to"));
 
-/** Says it, and waits for the answer to it; what was said before has been answered by then. */
+/** Sends the mark, and waits for its answer; earlier texts have been answered by then. */
 async function answerTo({ judge, sees }: Stage, mark: string): Promise<void> {
   await judge.say(ann, "ann", mark);
   await sees(
@@ -164,7 +164,7 @@ async function answerTo({ judge, sees }: Stage, mark: string): Promise<void> {
   );
 }
 
-/** A chat in which an answer has begun that takes as long as nobody stops it. */
+/** A chat with an answer that runs until it is stopped. */
 async function busyStage(test: TestContext, busy: NonNullable<ChildOptions["busy"]>): Promise<Stage> {
   const stage = await stageFor(test, { agent: "telling", streaming: true, busy });
   await stage.judge.say(ann, "ann", "zax1 pause 20000");
@@ -277,7 +277,7 @@ describe.concurrent("a message that arrives during an answer", () => {
     await answerTo(stage, "zax99");
     const answers = await answersIn(stage);
     expect(answers.flatMap(marksIn).slice(0, -1).toSorted()).toEqual(marks.toSorted());
-    // Each read what was answered before it, whole.
+    // Each history contains all earlier answers completely.
     for (const [n, history] of asked(stage).entries()) {
       expect(history).toHaveLength(2 * n + 1);
       expect(history.filter((words) => words.includes("<interrupted>"))).toEqual([]);
@@ -302,7 +302,7 @@ describe("a thousand messages at once", () => {
     const told = async () =>
       (await judge.shown(ann.chat)).filter((message) => /are already pending here/.test(message.text));
     expect(await told()).toHaveLength(1);
-    // What was taken is answered, each once, and then there is room again.
+    // Accepted messages are answered once each, and then there is space again.
     await judge.say(ann, "ann", "/stop");
     await stage.sees(
       "the last of what was taken",

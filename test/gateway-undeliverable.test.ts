@@ -7,7 +7,7 @@ import { isProof } from "./support/schedule.ts";
 const SEED = 20_261_118;
 const KILLS = 4;
 
-// It takes half a minute until a message steps aside; deliver.test.ts shows the same on a fake clock.
+// A message is deferred after half a minute; deliver.test.ts covers the same with a fake clock.
 describe.runIf(isProof)("a gateway with a messenger that never accepts some messages", () => {
   let report: UndeliverableReport;
 

@@ -89,7 +89,7 @@ async function opened(): Promise<Store> {
   return store;
 }
 
-/** Every session as the home has it: words, times, title, lineage, counters and owner. */
+/** Every session as in the source: texts, times, title, lineage, counters and owner. */
 async function expectAllOf(truth: TrueHome, store: Store): Promise<void> {
   const sessions = createSessions({ store, zone: "UTC" });
   const owners = new Map(
@@ -104,7 +104,7 @@ async function expectAllOf(truth: TrueHome, store: Store): Promise<void> {
       const { session: _session, seq: _seq, ...rest } = messageToJson(message);
       return rest;
     });
-    if (hashOf(stored) !== hashOf(said)) expect(stored, id).toEqual(said); // says where they differ
+    if (hashOf(stored) !== hashOf(said)) expect(stored, id).toEqual(said); // shows the difference
     expect(session, id).toMatchObject({
       owner:
         row === undefined && !truth.chats.some((chat) => chat.session === id)
@@ -125,7 +125,7 @@ async function expectAllOf(truth: TrueHome, store: Store): Promise<void> {
   }
 }
 
-/** Every chat is where it was: opening it a minute after it was last used gives the session it had. */
+/** Every chat continues: opening it a minute after its last use returns its session. */
 async function expectChatsToGoOn(truth: TrueHome, store: Store): Promise<void> {
   for (const { origin, session, updatedAt } of truth.chats) {
     const clock = { ...systemClock, now: () => updatedAt };
@@ -226,17 +226,17 @@ describe("postrider import hermes", () => {
     expect((await start(home, [old, "--zone", "UTC"]).ended).code).toBe(0);
     const whole = stateOf(database);
     const random = seeded(20);
-    // The first before there is a database, the second as soon as there is one.
+    // The first kill comes before the database exists, the second right after its creation.
     const points = [-2, -1, ...Array.from({ length: KILLS - 2 }, () => random.between(0, 140))].sort(
       (a, b) => a - b,
     );
-    // Two homes, so that the way is gone in long and in short stretches.
+    // Two homes, so that there are long and short stretches between kills.
     for (const half of [0, 1]) {
       const into = join(folder, `killed-${half}`);
       const file = join(into, "postrider.db");
       for (const point of points.filter((_, n) => n % 2 === half)) {
         const { child, ended } = start(into, [old, "--zone", "UTC"]);
-        // Nobody tells how far another process is: asking is the only way to know.
+        // Another process does not report its progress, so this polls.
         while (child.exitCode === null && sessionsIn(file) <= point)
           await new Promise((r) => setTimeout(r, 1));
         child.kill("SIGKILL");

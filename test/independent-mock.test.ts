@@ -7,13 +7,13 @@ import type { AgentEvent } from "../src/ports/agent.ts";
 import type { Tool } from "../src/ports/tool.ts";
 
 /**
- * A mock server that others have written plays each provider, so that a misreading of a protocol cannot hide in our own
- * server and our own client alike. The mock does not offer: cached tokens for OpenAI, Anthropic and Google (only for
- * OpenRouter), errors inside a stream, and malformed arguments of tools.
+ * A mock server by other authors simulates each provider, so that a misreading of a protocol cannot be in both our own
+ * server and our own client. The mock does not support: cached tokens for OpenAI, Anthropic and Google (only for
+ * OpenRouter), errors inside a stream, and malformed tool arguments.
  */
 interface Played {
   readonly provider: ProviderName;
-  /** Where the mock serves this provider's API. */
+  /** The URL of this provider's API on the mock. */
   readonly path: string;
   readonly name: string;
 }

@@ -8,14 +8,14 @@ import { HOUR } from "./support/test-home.ts";
 import { shownIn } from "./telegram-gateway/scene.ts";
 
 const FLOOD = 2000;
-/** As many steps of the store as may lie between a flood's beginning and somebody else's message behind it. */
+/** The maximum number of store writes between the start of a flood and another person's later message. */
 const MOST_STEPS = 150;
 const FLOODER = 66;
 const allowed = (...ids: readonly (string | number)[]) => ({
   access: { everywhere: { allow: ids.map(String) }, platforms: {} },
 });
 
-/** The numbers of what was taken from a chat, in the order in which it was. */
+/** The numbers of the accepted messages of a chat, in order. */
 function takenFrom({ accepted }: IntakeRoom, chat: string | number): number[] {
   return accepted().flatMap((taken) => (taken.chat === String(chat) ? [Number(taken.messageId)] : []));
 }
@@ -25,7 +25,7 @@ function expectOnceInOrder(numbers: readonly number[]): void {
 }
 
 describe("one chat that sends two thousand messages on Telegram", () => {
-  /** Everything waits at Telegram before the gateway starts: the honest message in the middle of the flood. */
+  /** All messages are pending at Telegram before the gateway starts; the honest one is in the middle of the flood. */
   async function flooded(flooder: "stranger" | "member") {
     const scene = await telegramScene();
     const { fake, dm, ann } = scene;

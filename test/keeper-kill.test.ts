@@ -8,7 +8,7 @@ const SEED = 20_261_117;
 const KILLS = schedule(3, 8);
 const PRINTERS = schedule(4, 6);
 
-// Whatever was left behind is found in /proc.
+// Leftover processes are found in /proc.
 describe.skipIf(process.platform !== "linux")(
   `the keeper, killed ${KILLS} times during ${PRINTERS} commands that print (seed ${SEED})`,
   () => {
@@ -40,7 +40,7 @@ describe.skipIf(process.platform !== "linux")(
       expect(report.lines).toBeGreaterThan(PRINTERS * 10);
     });
 
-    // A judge that cannot find anything proves nothing: each of these harms must be found.
+    // A check that cannot fail proves nothing: it must detect each of these errors.
     it.each<["lost" | "doubled" | "errors", string, (good: Printed) => Printed]>([
       ["lost", "a line that is missing", (good) => ({ ...good, ...withText(good, dropLine) })],
       ["doubled", "a line that is there twice", (good) => ({ ...good, ...withText(good, doubleLine) })],

@@ -54,7 +54,7 @@ describe("a busy process that is killed repeatedly", () => {
     expect(new Set(report.synchronous)).toEqual(new Set([2]));
   });
 
-  // A check that cannot fail proves nothing: each of these harms must be found.
+  // A check that cannot fail proves nothing: it must detect each of these errors.
   const textOf = (name: string): string => {
     const live = new Set(
       look(file, (db) => db.prepare("select id from sessions where removed_at is null").pluck().all()),
@@ -102,11 +102,11 @@ describe("a turn whose process was killed", () => {
   it.each([
     ["and reaped", (command: readonly string[]) => command],
     [
-      // Its parent has become another program, which never asks how its children ended.
+      // Its parent process was replaced by another program, which never waits for its children.
       "and a zombie",
       (command: readonly string[]) => ["bash", "-c", '"$0" "$@" <&0 & exec sleep 60', ...command],
     ],
-    // Only Linux tells when a process started, and that it has ended though nobody collected it.
+    // Only Linux reports the start time of a process, and that a zombie has ended.
   ])(
     "is taken over at once by another process: the process is dead %s",
     { skip: process.platform !== "linux" },
@@ -127,7 +127,7 @@ describe("a turn whose process was killed", () => {
 
       process.kill(pid, "SIGKILL");
       if (how === "and reaped") await child.ended;
-      // The kernel tells nobody but the parent; it takes it a moment to end the process.
+      // The kernel notifies only the parent, and needs a moment to end the process.
       else while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) await new Promise(setImmediate);
       expect(await claim()).toMatchObject({ number: turn, attempt: 2 });
     },

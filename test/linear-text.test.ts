@@ -6,14 +6,14 @@ import { growthOf, readsOn } from "./linear-text/measure.ts";
 import { STRINGS } from "./linear-text/strings.ts";
 import { schedule } from "./support/schedule.ts";
 
-/** A quadratic function takes a second and more for this, whatever its factor; a linear one a few milliseconds. */
+/** A quadratic function needs at least a second for this, a linear one a few milliseconds. */
 const LARGEST = 128_000;
 const MILLION = 1_000_000;
 const SAMPLE = ['"["', '"**a "', '"a"', '"\\n"', '"<a>"', '"{a: "', "nested quotes"];
 const SAMPLED = STRINGS.filter(([name]) => SAMPLE.includes(name));
 
 describe("a long text with any content", () => {
-  /** By function. Texts are made once for all of them. */
+  /** By function. Each text is built once for all of them. */
   const slow = new Map<string, string[]>(LINEAR.map(([name]) => [name, []]));
 
   beforeAll(() => {

@@ -62,7 +62,7 @@ describe.skipIf(process.platform === "win32")("a process whose database is remov
     program.say(["one"]);
     expect(await program.printed(1, 20_000)).toBe(true);
     rmSync(join(folder.path, "postrider.db-wal"));
-    await new Promise((resolve) => setTimeout(resolve, 10)); // the files are looked at every few milliseconds
+    await new Promise((resolve) => setTimeout(resolve, 10)); // the files are checked every few milliseconds
     program.say(["two"]);
     const { code, out, err } = await program.ended;
     expect({ code, out }).toEqual({ code: 6, out: "You said: one\n" });

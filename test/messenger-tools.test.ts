@@ -19,7 +19,7 @@ const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId:
 const tools = { ...DEFAULT_TOOLS, member: TOOL_NAMES };
 const SECRET = "tg-7a9f3c51d2e8";
 
-/** A gateway whose agents have tools, and a person who has asked for something. */
+/** A gateway whose agents have tools, and the requests of a person. */
 async function start(settings: Partial<GatewaySettings> = {}) {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
@@ -34,7 +34,7 @@ async function start(settings: Partial<GatewaySettings> = {}) {
   const room = await gatewayRoom({ agent, home, equipment, settings: { tools, ...settings } });
   return {
     ...{ room, home, own },
-    /** What an agent is given that this person has asked. */
+    /** The turn of the agent for this person. */
     async ask(source: Source, words: string): Promise<AgentTurn> {
       await room.chat(source).say(words);
       const asked = await agent.asked();

@@ -26,7 +26,7 @@ const NO_MODEL = {
   OPENROUTER_API_KEY: undefined,
 };
 
-/** The system text of a request, in the order in which the model reads it. */
+/** The system text of a request, in the order of the request. */
 function toldIn(asked: Asked | undefined): string {
   const texts = (asked?.messages ?? [])
     .filter(({ role }) => role === "system" || role === "developer")
@@ -40,7 +40,7 @@ function toldIn(asked: Asked | undefined): string {
 
 const lastTold = ({ requests }: ModelServer): string => toldIn(requests.at(-1)?.body);
 
-/** What the calendar there shows, as the platform's own formatter knows it. */
+/** The date in this zone, from the platform's own formatter. */
 function todayIn(zone: string): string {
   const day = (options: Intl.DateTimeFormatOptions, locale: string): string =>
     new Intl.DateTimeFormat(locale, { timeZone: zone, ...options }).format(new Date());
@@ -48,7 +48,7 @@ function todayIn(zone: string): string {
   return `Today is ${day({ weekday: "long" }, "en-US")}, ${date} (${zone}).`;
 }
 
-/** Checks the date and waits for no midnight: the day may change while the model is asked. */
+/** Checks the date; the day may change during the request. */
 async function expectToday(zone: string, ask: () => Promise<string>): Promise<string> {
   const before = todayIn(zone);
   const told = await ask();
@@ -91,7 +91,7 @@ const environment = (): Record<string, string | undefined> => ({
   POSTRIDER_MODEL: "tiny",
 });
 
-/** Runs it in the folder with these lines, and gives back what the model was told last. */
+/** Runs the CLI in the folder with these lines, and returns the last system text. */
 async function run(args: readonly string[], ...lines: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: folder,

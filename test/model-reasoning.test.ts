@@ -33,7 +33,7 @@ interface Asking {
   readonly model: string;
 }
 
-/** Runs one turn and returns the requests, and the history with the answer as it is stored. */
+/** Runs one turn and returns the requests, and the history with the stored answer. */
 async function runOne({ history, provider, model: name }: Asking, ...replies: readonly ProviderReply[]) {
   const server = await providerServer(...replies);
   const agent = model({ provider, model: name, apiKey: "k", baseUrl: server.url }, { retries: 0 });
@@ -53,7 +53,7 @@ async function answerWith(agent: Agent, history: readonly NewMessage[]) {
   return { end, after: [...history, ...end.messages] };
 }
 
-/** As it comes back from the database. */
+/** As it is read from the database. */
 function stored(messages: readonly NewMessage[]): Message[] {
   return messages.map((message, at) =>
     JSON.parse(JSON.stringify({ session: "s", seq: at + 1, at: 0, ...message })),
@@ -62,7 +62,7 @@ function stored(messages: readonly NewMessage[]): Message[] {
 
 const said = (words: string): NewMessage => ({ role: "user", parts: [textPart(words)] });
 
-/** Without the marks of the cache, which move from request to request. */
+/** Without the cache marks, which move from request to request. */
 function messagesIn(body: Readonly<Record<string, unknown>> | undefined): readonly unknown[] {
   const list = (body?.messages ?? body?.input) as readonly unknown[];
   return JSON.parse(JSON.stringify(list, (key, value) => (key === "cache_control" ? undefined : value)));

@@ -23,20 +23,20 @@ const REMEMBERED = "drinks tea without sugar";
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Makes something remembered that each later request must carry. */
+/** Adds a memory entry that each later request must contain. */
 async function remember(at: FullHome): Promise<void> {
   const store = await at.openStore();
   const change = { action: "add", text: REMEMBERED } as const;
   throwIfRefused(await store.memory.changeMemory({ owner: OWNER, change, now: Date.now() }));
 }
 
-/** Makes a project whose instructions each request must carry. */
+/** Adds a project whose instructions each request must contain. */
 function writeProject({ folder }: FullHome): void {
   mkdirSync(join(folder, ".git"));
   writeFileSync(join(folder, "AGENTS.md"), "Indent with tabs.\n");
 }
 
-/** The system text of a place in this folder, part by part. */
+/** The parts of the system text for this source and folder. */
 function partsIn({ folder }: FullHome, source: string): readonly string[] {
   return [
     INSTRUCTIONS,
@@ -72,7 +72,7 @@ describe.each([
     expectNowhere(read, [PIRATE, JUDGE]);
     if (provider !== "anthropic") expect(read.system).toHaveLength(1);
     else {
-      // What changes stands in a block of its own, so that the one before it can be cached.
+      // Changing parts are in a separate block, so that the block before it can be cached.
       expect(read.system).toEqual([
         expect.stringContaining("Indent with tabs."),
         expect.stringMatching(/^Today is [\s\S]*## Memory/),
@@ -120,7 +120,7 @@ describe.each([
       { role: "user", text: "Where do I live?" },
     ];
     expect(asked.map(({ messages }) => messages)).toEqual([first, second, third]);
-    // The first turn remembers it; the next is told.
+    // The first turn stores it; the next one gets it.
     expectNowhere(asked[1]?.system, ["## Memory"]);
     expectInOrder(asked[2] ?? { system: [] }, ["Today is ", "## Memory", "- lives in Bath"]);
   });
@@ -185,7 +185,7 @@ describe("a request from the terminal", () => {
   });
 });
 
-// Clients leave the reasoning out where they know that a model has none, so these are real names.
+// Clients omit the reasoning for models without it, so these are real names.
 describe.each([
   ["compatible", "rider-2", "high"],
   ["openai", "gpt-5.1", "high"],

@@ -17,7 +17,7 @@ import { type EndpointScript, type RequestKind, recordingEndpoint } from "./supp
 const HOME_CHAT = "-1001234567";
 const FIRST_MESSAGE = expect.stringMatching(/^\[Note: nobody has talked to you here before\..*\]$/);
 
-/** A gateway that runs in Telegram, and what its model is asked. */
+/** A running gateway on Telegram, and the requests to its model. */
 async function sceneFor(script: EndpointScript, redactPii: boolean | "strict" = true) {
   const endpoint = await recordingEndpoint(script);
   const at = fullHome({ url: endpoint.url, redactPii });
@@ -36,7 +36,7 @@ describe("a request from a direct chat in Telegram", () => {
     const [first, second, ...more] = await asked("answer", 2);
     expect(more).toEqual([]);
     expect([first?.notes, second?.notes]).toEqual([[FIRST_MESSAGE], []]);
-    // The same beginning: providers can cache it.
+    // The same prefix: providers can cache it.
     expect(withoutDate(second)?.system).toEqual(withoutDate(first)?.system);
     for (const one of [first, second]) {
       expect(one).toMatchObject({ model: MODEL, tools: OWNER_TOOLS });
@@ -85,7 +85,7 @@ describe("a request from a direct chat in Telegram", () => {
       INSTRUCTIONS,
       PIRATE,
       "**Source:** Telegram (DM with Ada)",
-      // What /sethome named counts before the configuration.
+      // /sethome overrides the configuration.
       `**Home Channels:**\n- telegram: Ada (ID: ${hashChat(String(direct))})`,
       "Today is ",
       "## Memory",
@@ -252,7 +252,7 @@ describe("a request in the background", () => {
       { role: "tool", text: expect.stringContaining("Saved.") },
     ]);
     expectNowhere(first, UNPROMPTED);
-    // The next turn is told of it.
+    // The next turn contains it.
     await expect
       .poll(() => ask(direct, ADA, "/memory"), { timeout: 20_000 })
       .toContain("feeds the horse twice");
@@ -300,7 +300,7 @@ describe("a request in the background", () => {
   });
 
   it("for a summary of a nearly full context window uses the chat's model, and the summary replaces the messages", async () => {
-    // gpt-4 is known to read 8192 tokens; the window that the configuration names is another model's.
+    // gpt-4 has a context window of 8192 tokens; the configured window is that of another model.
     const full = { input: 7500, output: 10 };
     const { ask, direct, asked, fake } = await sceneFor({
       answers: [{ say: "One." }, { say: "Two." }, { say: "Three.", usage: full }, { say: "Four." }],

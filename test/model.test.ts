@@ -35,7 +35,7 @@ async function open(environment: Readonly<Record<string, string | undefined>>): 
   return terminal;
 }
 
-/** What the newest session shows: role and text. */
+/** Role and text of the messages in the newest session. */
 async function newest(): Promise<string[]> {
   const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
   onTestFinished(() => store.close());

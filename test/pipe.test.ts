@@ -41,9 +41,9 @@ interface Ended {
 
 interface Running {
   readonly process: ChildProcessWithoutNullStreams;
-  /** Hands it one line. */
+  /** Sends one line to it. */
   say(line: string): void;
-  /** Resolves once it has printed this. */
+  /** Resolves when it has printed this. */
   printed(text: string): Promise<void>;
   readonly ended: Promise<Ended>;
 }
@@ -64,7 +64,7 @@ function start(args: readonly string[] = [], agent = "echo", command = [process.
   child.stderr.on("data", (data) => {
     err += data;
   });
-  child.stdin.on("error", () => {}); // it may end before it was told everything
+  child.stdin.on("error", () => {}); // it may exit before it has read everything
   const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
   return {
     process: child,
@@ -84,7 +84,7 @@ function start(args: readonly string[] = [], agent = "echo", command = [process.
   };
 }
 
-/** Runs it with these lines, as a pipe does. */
+/** Runs it with these lines on a pipe. */
 function piped(lines: readonly string[], agent?: string, ...args: readonly string[]): Promise<Ended> {
   const { process: child, ended } = start(args, agent);
   child.stdin.end(lines.map((line) => `${line}\n`).join(""));
@@ -96,7 +96,7 @@ function postrider(...args: readonly string[]): Promise<Ended> {
   return piped([], undefined, ...args);
 }
 
-/** An agent that answers from a file. */
+/** An agent with answers from a file. */
 function scripted(...answers: readonly unknown[]): string {
   const file = join(folder, "script.json");
   writeFileSync(file, JSON.stringify({ answers }));
@@ -114,7 +114,7 @@ interface Row {
   readonly interrupted: boolean;
 }
 
-/** Everything that was ever said, session by session. */
+/** All stored messages, session by session. */
 function said(): Row[] {
   const sql = `select s.id as session, m.role, m.text, m.meta from messages m join sessions s on s.n = m.id >> 24 order by m.id`;
   const rows = look(database, (db) => db.prepare(sql).all()) as {
@@ -144,7 +144,7 @@ async function sessionsThere(): Promise<readonly Session[]> {
   return withStore(async (store) => (await createSessions({ store }).list(me, { limit: 100 })).items);
 }
 
-/** What a session shows, by its title. */
+/** The messages of a session, by its title. */
 async function shown(title: string): Promise<string[]> {
   return withStore(async (store) => {
     const sessions = createSessions({ store });
@@ -323,7 +323,7 @@ describe("a pipe", () => {
 });
 
 describe("a line that is pending behind the answer of another process", () => {
-  /** Somebody else is answering in the first terminal's session. */
+  /** Another process is answering in the first terminal's session. */
   async function busy() {
     await piped(["before"]);
     const store = await sqliteStore({ file: database });
@@ -343,7 +343,7 @@ describe("a line that is pending behind the answer of another process", () => {
       look(database, (db) => Number(db.prepare("select count(*) from inbox where state = 0").pluck().get()));
     return {
       waiting,
-      /** Resolves when something waits. */
+      /** Resolves when a message is pending. */
       somethingWaits: () =>
         new Promise<void>((resolve) => {
           const stop = store.onChange(() => {
@@ -387,7 +387,7 @@ describe("a line that is pending behind the answer of another process", () => {
     const there = somethingWaits();
     say("mine");
     await there;
-    // It has nothing to say itself, and does not answer for one that lives.
+    // It has no input itself, and does not answer for a process that is alive.
     expect(await postrider("-r", "other")).toMatchObject({ code: 0, out: "" });
     child.stdin.end();
     expect(await ended).toEqual({ code: 0, out: "You said: mine (before that: elsewhere)\n", err: "" });
@@ -517,7 +517,7 @@ describe("a single question", () => {
     expect((await postrider("--resume", handle, "-q", "five")).out).toBe(
       "You said: five (before that: four)\n",
     );
-    // The next question is not asked there, and the pipe is where it was.
+    // The next question is not sent there, and the pipe keeps its session.
     expect((await postrider("-q", "six")).out).toBe("You said: six\n");
     expect((await piped(["seven"])).out).toBe("You said: seven (before that: three)\n");
   });
@@ -597,7 +597,7 @@ describe("a single question", () => {
   });
 
   it("interrupted by Ctrl-C prints and keeps the partial answer", async () => {
-    await postrider("-q", "before"); // makes the home
+    await postrider("-q", "before"); // creates the home
     const store = await sqliteStore({ file: database, mode: "in-process" });
     onTestFinished(() => store.close());
     const begun = new Promise<void>((resolve) => {

@@ -174,7 +174,7 @@ describe("a plugin", () => {
     put("agents.mjs", `export const plugin = { agents: { shout: () => (${agent}) } };`);
     configure("plugins: [./agents.mjs]\n");
     expect(await run(["-q", "hello", "--agent", "shout"])).toMatchObject({ out: "HELLO\n", code: 0 });
-    // A file alone, without any configuration; relative to where the command runs.
+    // Only a file, without any configuration; relative to the working folder of the command.
     put("../my-agent.ts", `export const agent = ${agent};`);
     expect(await run(["-q", "hello", "--agent", "./my-agent.ts"])).toMatchObject({ out: "HELLO\n", code: 0 });
     expect(await run(["-q", "hello", "--agent", "./none.ts"])).toMatchObject({

@@ -42,7 +42,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
     const plain = (text: string): string => text.replaceAll("\r\n", "\n");
     const numbered = (count: number): string =>
       Array.from({ length: count }, (_, n) => `line ${n + 1}\n`).join("");
-    /** Prints so many lines, one each hundredth of a second. */
+    /** Prints this many lines, one each hundredth of a second. */
     const print = (count: number): string =>
       `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo line $i; sleep 0.01; done`;
 
@@ -99,7 +99,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
         timeoutMs: 8000,
         watch: { mode: "off", patterns: ["an ERRhun[secret]"], wakes: false },
       });
-      // The beginning of a secret is shown when nothing more comes.
+      // The prefix of a secret is shown if nothing follows.
       await room.until(id, (_, printed) => printed.endsWith("ERRhun"));
       await room.killKeeper();
       await room.processes.write(id, "\n");
@@ -161,7 +161,7 @@ describe("the keeper is killed", () => {
     await room.ended(id);
     await room.killKeeper();
     const left = join(room.home.folder, "processes", id);
-    mkdirSync(left, { recursive: true }); // the keeper may have been killed before it removed it
+    mkdirSync(left, { recursive: true }); // the keeper may have been killed before it removed the folder
     await room.ended((await room.start("true")).id);
     expect(existsSync(left)).toBe(false);
   });
@@ -213,7 +213,7 @@ describe("the keeper is killed", () => {
       );
       await pause(round * 5);
       await room.killKeeper();
-      expect(await starting).toBe(true); // asked again, of the next keeper
+      expect(await starting).toBe(true); // requested again from the next keeper
       await room.ended(input.id);
       expect(existsSync(file) ? readFileSync(file, "utf8") : "run\n").toBe("run\n");
     }
@@ -241,7 +241,7 @@ describe("gateways that start the keeper at the same time", () => {
     const gateways = [1, 2, 3].map(() => startGateway(room));
     await Promise.all(gateways.map((one) => one.heard<{ ready?: true }>((line) => line.ready === true)));
     const inputs = gateways.map((gateway, index) => {
-      // The parent of the parent: between them is the shell that sees how it ends.
+      // The grandparent: between them is the shell that records the exit.
       const input: StartProcessInput = room.input(`ps -o ppid= -p $PPID; exit ${index}`);
       gateway.tell(input);
       return input;

@@ -64,7 +64,7 @@ describe("a process of the keeper", () => {
     const { id } = await room.start("env | cut -d= -f1", { environment });
     await room.ended(id);
     const names = (await room.printed(id)).trim().split("\n");
-    // The last four are the shell's own.
+    // The last four belong to the shell.
     const own = ["POSTRIDER_PROCESS", "PYTHONUNBUFFERED", "TERM"];
     const allowed = ["HOME", "LANG", "PATH", "POSTRIDER_RUN_BY_AGENT", ...own, "PWD", "OLDPWD", "SHLVL", "_"];
     expect(names.filter((name) => !allowed.includes(name))).toEqual([]);
@@ -140,7 +140,7 @@ describe("a process of the keeper", () => {
 describe("ending a process", () => {
   it("ends all its children, also those that ignore SIGTERM, before it reports the end", async () => {
     const room = await keeperRoom();
-    // Those in the background of a shell with jobs have groups of their own.
+    // Background jobs of a shell with job control have their own process groups.
     const { id, status } = await room.start(
       `trap '' TERM
        (trap '' TERM HUP; while :; do sleep 100; done) & a=$!

@@ -18,13 +18,13 @@ beforeEach(async () => {
 
 const [ONE, TWO, THREE] = ["proc_3f9a1c02b7de", "proc_3f77c0e4d1a9", "proc_aa00c0e4d1a9"] as const;
 
-/** Rows of the session "holiday plans", without a program behind them. */
+/** Rows of the session "holiday plans", without real processes. */
 const withRows = (...rows: readonly Omit<RowWanted, "session">[]) =>
   home.fill(async ({ store }) => {
     for (const row of rows) await processRow(store, { session: home.plansId, ...row });
   });
 
-/** In a group of Telegram, of somebody else. */
+/** A process of another person, in a Telegram group. */
 const elsewhere = (id: string) =>
   home.fill(async ({ store }) => {
     const [session] = await store.sessions.find({ asker: { everyone: true }, text: home.group });
@@ -291,7 +291,7 @@ describe("postrider processes with real processes", () => {
     );
     await cli(folder, "doctor", "--fix");
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);
-    await room.processes.close(); // who is connected would bring a new one at once
+    await room.processes.close(); // a connected client would start a new keeper at once
     await room.killKeeper();
     expect(await checks()).toMatchObject({
       keeper: "warning: The process keeper was killed.",

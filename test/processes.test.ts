@@ -26,12 +26,12 @@ describe("four processes that write to one database", () => {
     expect(report.operations).toBeGreaterThan(1000);
     expect(report.contested).toBeGreaterThan(100);
     expect(report.calls).toBeGreaterThan(10);
-    // Beside other work on the machine, single writes are heard later.
+    // With other work on the machine, single writes are noticed later.
     expect(percentile(report.delays, schedule(0.95, 1))).toBeLessThanOrEqual(250);
   }, 60_000);
 });
 
-// Only Python, of what most machines have, can take the locks that this needs.
+// Of the tools on most machines, only Python can take the required locks.
 const hasPython = process.platform === "linux" && spawnSync("python3", ["--version"]).status === 0;
 describe.each(["workers", "in-process"] as const)(
   "a process beside one that repairs the log (%s)",
@@ -69,7 +69,7 @@ describe.each(["workers", "in-process"] as const)(
         };
         call.then(count, count);
       }
-      // Long enough for the listener to have looked more than once.
+      // Long enough for several checks of the listener.
       await new Promise((resolve) => setTimeout(resolve, 350));
       expect(answered).toBe(0);
       const append = sessions.append(who, "talk", { role: "user", text: "meanwhile" });

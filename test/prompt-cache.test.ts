@@ -7,7 +7,7 @@ describe("a conversation of ten turns with tool calls", () => {
     expect(requests).toHaveLength(20);
     for (const [at, { turn, characters, share }] of requests.entries()) {
       const before = requests[at - 1];
-      // Without the two brackets at the end of the request before.
+      // Without the two closing brackets of the previous request.
       if (before !== undefined)
         expect(Math.round(share * characters), `turn ${turn}`).toBeGreaterThanOrEqual(before.characters - 2);
     }

@@ -33,7 +33,7 @@ let intact: string;
 let home: string;
 let database: string;
 
-/** A file of some thousand pages: long and short messages in several scripts, forks, undone words, attachments. */
+/** A file of some thousand pages: long and short messages in several scripts, forks, undone messages, attachments. */
 beforeAll(async () => {
   const folder = temporaryFolder();
   const file = join(folder.path, "postrider.db");
@@ -81,7 +81,7 @@ beforeEach(() => {
   mkdirSync(home, { mode: 0o700 });
 });
 
-/** The original with these pages overwritten by chance. */
+/** The original with these pages overwritten by random bytes. */
 function overwrite(pages: Iterable<number>, seed: number, length = PAGE): void {
   const bytes = Buffer.from(original);
   const random = seeded(seed);
@@ -91,7 +91,7 @@ function overwrite(pages: Iterable<number>, seed: number, length = PAGE): void {
   writeFileSync(database, bytes, { mode: 0o600 });
 }
 
-/** What the original had on a page, as SQLite itself tells. */
+/** The content of a page in the original, as SQLite reports it. */
 function onOriginal<T>(read: (db: Database.Database) => T): T {
   return look(intact, read);
 }
@@ -106,7 +106,7 @@ async function salvaged(...args: string[]): Promise<Report> {
   return JSON.parse(out) as Report;
 }
 
-/** Nothing invented, nothing altered: every message is one of the original's, or marked as its beginning. */
+/** Nothing is invented or changed: every message is one of the original's, or marked as cut. */
 function checkMessages(report: Report): { whole: number; cut: number } {
   const rows = look(report.file, (db) => db.prepare("select id, text from messages").raw().all()) as [
     number,
@@ -129,7 +129,7 @@ function lostIn(report: Report): number {
   );
 }
 
-/** It is a database like any other: sound, searchable, to be gone on with. */
+/** It is a normal database: intact, searchable and writable. */
 async function checkLiveable(report: Report): Promise<void> {
   expect(await cli(home, "restore", report.file, "--replace")).toMatchObject({ code: 0 });
   const { code, out } = await cli(home, "doctor", "--full", "--json");
@@ -147,7 +147,7 @@ async function checkLiveable(report: Report): Promise<void> {
   await sessions.append(who, id, { role: "user", text: "and on" });
 }
 
-/** A database as the first version made it: its tables had fewer columns, and deliveries other ones. */
+/** A database of the first version: its tables had fewer columns, and deliveries had others. */
 function firstVersion(db: Database.Database): void {
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.exec(MIGRATIONS[0] ?? "");
@@ -266,7 +266,7 @@ describe("postrider doctor --salvage", () => {
     expect(look(report.file, (it) => it.prepare("select text from process_output").raw().all())).toEqual([
       ["hello"],
     ]);
-    // The next keeper finds out whether they still run.
+    // The next keeper checks whether they still run.
     expect(await store.processes.adoptProcesses({ keeper: "k2", now: 1 })).toHaveLength(2);
   });
 
@@ -344,11 +344,11 @@ describe("postrider doctor --salvage", () => {
       }) as [number, number];
       const report = await salvaged();
       const { whole, cut } = checkMessages(report);
-      // Not one message more is lost than stood on the pages that are gone.
+      // Only messages on the overwritten pages are lost.
       expect(whole + cut).toBe(said.size - gone);
       expect(cut).toBeLessThanOrEqual(long);
       expect(lostIn(report)).toBe(gone);
-      // The report knows every page that was overwritten.
+      // The report contains every overwritten page.
       for (const page of pages) expect(report.unreadable_pages).toContain(page);
       expect(report.tables.find(({ table }) => table === "messages")?.saved).toBe(said.size - gone);
       await checkLiveable(report);
@@ -477,7 +477,7 @@ describe("postrider doctor --salvage", () => {
     const before = readFileSync(database);
     for (const kilobytes of [2000, Math.ceil(original.length / 1024) + 8]) {
       const { code, err } = await cliOnFullDisk(home, kilobytes, "doctor", "--salvage");
-      // With room for the copy to work on, what is saved may just fit.
+      // With space for the working copy, the result may just fit.
       if (code === 0) continue;
       expect(code).toBe(1);
       expect(err).toMatch(/no space/);

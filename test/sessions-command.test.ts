@@ -15,7 +15,7 @@ beforeEach(async () => {
   home = await furnishedHome();
 });
 
-/** A home with these titles, one session each, the first the latest. */
+/** A home with one session for each title, newest first. */
 async function withTitles(titles: readonly string[]): Promise<TestHome> {
   const made = testHome();
   await made.fill(async ({ sessions, at }) => {

@@ -15,9 +15,9 @@ const STUBBORN = fileURLToPath(new URL("signals/stubborn.ts", import.meta.url));
 
 /** Start-up, loading modules, opening the database, work, the end of a short command. */
 const MOMENTS = schedule([0, 100, 300], [0, 50, 100, 150, 200, 300, 450, 700, 1000]);
-/** Nothing here has an answer to finish: an orderly end takes a fraction of this. */
+/** No answer is in progress here: a normal shutdown takes a fraction of this. */
 const BOUND_MS = 8000;
-/** Never answers: what waits for an answer still ends. */
+/** Never answers: a process that waits for the answer still ends. */
 const SILENT_SCRIPT = { answers: [{ to: "", say: [{ wait_ms: 600_000 }] }] };
 
 describe("SIGTERM ends, at any moment,", { timeout: 120_000 }, () => {
@@ -89,7 +89,7 @@ describe("a shutdown that does not finish", () => {
     const program = await stubborn("60000");
     program.child.kill("SIGTERM");
     await program.printed("SIGTERM");
-    // A wrapper may forward the signal that it got at the same time: that is no second request.
+    // A wrapper may forward a signal that the process got at the same time: that is no second request.
     program.child.kill("SIGTERM");
     await pause(700);
     expect(program.child.exitCode).toBe(null);
@@ -122,7 +122,7 @@ async function madeHome(): Promise<{ readonly home: string; readonly folder: str
   return { home, folder: temporary.path };
 }
 
-/** Its input stays open and its output is read, so that nothing but the signal ends it. */
+/** Its input stays open and its output is read, so that only the signal ends it. */
 async function endedBySigterm(command: readonly string[], home: string, ms: number): Promise<string> {
   const child = spawn(process.execPath, command, {
     env: {
@@ -159,7 +159,7 @@ function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.on("exit", (code) => resolve(code)));
 }
 
-/** Every message, as it is stored. */
+/** Every message as it is stored. */
 function storedIn(home: string): string {
   return look(join(home, "postrider.db"), (db) =>
     JSON.stringify(db.prepare("select * from messages").all()),

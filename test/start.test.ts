@@ -50,7 +50,7 @@ function start(...args: string[]): Running {
     lines.push(line);
     waiting.shift()?.(line);
   });
-  child.stdin.on("error", () => {}); // it may be killed while somebody still speaks
+  child.stdin.on("error", () => {}); // it may be killed during a write
   return {
     process: child,
     lines,
@@ -59,14 +59,14 @@ function start(...args: string[]): Running {
   };
 }
 
-/** Runs it with this input, as a pipe does. */
+/** Runs it with this input on a pipe. */
 function piped(input: string): Promise<Ended> {
   const { process: child, ended } = start();
   child.stdin.end(input);
   return ended;
 }
 
-/** Role and text of everything that was said, in order. */
+/** Role and text of all messages, in order. */
 function said(): [role: number, text: string][] {
   const sql = "select role, text from messages order by id";
   return look(join(home, "postrider.db"), (db) => db.prepare(sql).raw().all() as [number, string][]);
@@ -118,7 +118,7 @@ describe("postrider", () => {
     const after = said();
     expect(after.filter((_, at) => at % 2 === 0).map(([, text]) => text)).toEqual([...accepted, "and now?"]);
     expect(after.filter((_, at) => at % 2 === 1).every(([role]) => role === 1)).toBe(true);
-    // What had been answered is not answered again.
+    // Answered messages are not answered again.
     const owed = accepted.length - before.filter(([role]) => role === 1).length;
     expect(err.match(/Answer to a message from an earlier run: You said: line \d+/g) ?? []).toHaveLength(
       owed,
@@ -183,9 +183,9 @@ describe("postrider", () => {
     expect(roles).toEqual(roles.map((_, at) => at % 2));
   });
 
-  // It takes up whatever waits in the session, also what another terminal accepted, and prints that answer too.
+  // It claims all pending messages of the session, also those that another terminal accepted, and prints those answers too.
   it("prints only the answers to its own lines when two processes share a home", async () => {
-    // Somebody else is answering in the same session, so both lines have to wait.
+    // Another process is answering in the same session, so both lines are pending.
     const { process: first, nextLine } = start();
     const begun = nextLine();
     first.stdin.write("before\n");

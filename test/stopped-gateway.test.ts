@@ -21,7 +21,7 @@ describe.skipIf(process.platform !== "linux")("a gateway that is stopped by SIGS
     await fake.say(chat, ADA, "slow please");
     await first.logged(({ msg }) => msg === "a turn started");
     await fake.untilShown(chat, "one");
-    // Stopped inside a transaction, it would keep its lock on the database.
+    // If it were stopped inside a transaction, it would keep its lock on the database.
     const deadMs = RUNNER_DEAD_MS + 1000;
     ageHeartbeats(home, schedule(deadMs, 0), () => first.signal("SIGSTOP"));
     await pause(schedule(0, deadMs));
@@ -34,7 +34,7 @@ describe.skipIf(process.platform !== "linux")("a gateway that is stopped by SIGS
     expect(err).toContain("taken over");
     await fake.say(chat, ADA, "slow again");
     await vi.waitFor(async () => expect(await answers()).toEqual(["one two", "one two"]), 30_000);
-    // Whatever else is on its way comes before the next answer.
+    // Other deliveries in progress come before the next answer.
     await fake.say(chat, ADA, "and now?");
     await fake.untilAnswered(chat, 3);
     expect(await answers()).toEqual(["one two", "one two", "last"]);

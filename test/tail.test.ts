@@ -84,7 +84,7 @@ describe("postrider tail", () => {
     await until("begin");
     const said = ["begin"];
     for (let round = 0; round < 3; round += 1) {
-      // More than one file holds, less than all that are kept.
+      // More lines than fit in one file, fewer than fit in all kept files.
       for (let number = 0; number < 25; number += 1) {
         said.push(`line ${round}.${number}`);
         log.info({}, `line ${round}.${number}`);

@@ -23,7 +23,7 @@ const PROSE = Array.from(
 );
 const LONG = [...PROSE.slice(0, 45), "```ts", ...CODE, "```", ...PROSE.slice(45)].join("\n");
 
-/** What the script answers; whatever else is said is repeated. */
+/** The answers of the script; other texts are repeated. */
 const ANSWERS = [
   { to: "^hold", say: [{ approve: { title: "Go on?" }, denied: "not done" }, "let go"] },
   { to: "^slow", say: [{ wait_ms: 500 }, "took a while"] },
@@ -45,12 +45,12 @@ beforeAll(async () => {
   return () => telegram.stop();
 });
 
-/** A bot and a home for one test alone. */
+/** A bot and a home for one test only. */
 function ownScene({ onTestFinished }: TestContext): Scene {
   return sceneOf(telegram, onTestFinished);
 }
 
-/** A gateway that several tests share, each in chats of its own. */
+/** A gateway that several tests share, each in its own chats. */
 async function shared(agent: NonNullable<TelegramChildOptions["agent"]>) {
   const tidy: (() => Promise<void>)[] = [];
   const scene = sceneOf(telegram, (one) => void tidy.push(one));
@@ -60,7 +60,7 @@ async function shared(agent: NonNullable<TelegramChildOptions["agent"]>) {
 
 let lastUser = 100;
 
-/** Somebody new, and their direct chat with the bot. */
+/** A new person, and their direct chat with the bot. */
 async function somebody({ people }: Pick<Scene, "people">, firstName = "Ann") {
   lastUser += 1;
   const user = lastUser;
@@ -72,7 +72,7 @@ async function somebody({ people }: Pick<Scene, "people">, firstName = "Ann") {
     say: (text: string, options = {}) => people.say(chat, user, text, options),
     texts: () => textsIn(people, chat),
     shown: () => shownIn(people, chat),
-    /** Says it, and gives back the bot's next message. */
+    /** Sends the text, and returns the bot's next message. */
     async ask(text: string, options = {}): Promise<ChatMessage> {
       const before = (await shownIn(people, chat)).length;
       await people.say(chat, user, text, options);
@@ -177,7 +177,7 @@ describe("a gateway on Telegram", () => {
     const ann = await somebody(scene);
     const question = await ann.ask("hold this");
     expect(question.text).toContain("May I? Go on?");
-    // The script's question has no pattern by which it could be recognised again.
+    // The request of the script has no pattern, so it cannot be allowed permanently.
     expect(question.buttons.flat().map(({ label }) => label)).toEqual(["Once", "No"]);
     const press = await people.press(ann.chat, question.id, ann.user, "Once");
     await people.untilShown(ann.chat, "let go");
@@ -425,7 +425,7 @@ describe.concurrent("a gateway on Telegram that streams its answers", () => {
     const calls = (await people.calls()).filter(
       ({ method, payload }) => payload.chat_id === ann.chat && method !== "sendChatAction",
     );
-    // The end may come sooner after the last draft than the chat takes it; it is sent when it does.
+    // The final edit may come too soon after the last draft for the chat's limit; then it is sent later.
     const early = calls.filter(({ refused }) => refused !== undefined);
     expect(early.length).toBeLessThanOrEqual(1);
     expect(early.every((call) => call === calls.at(-2))).toBe(true);
@@ -459,7 +459,7 @@ describe.concurrent("a gateway on Telegram that streams its answers", () => {
       await people.untilShown(ann.chat, "and the end");
       const [answer] = await ann.shown();
       const calls = [...(await people.calls("sendMessage")), ...(await people.calls("editMessageText"))];
-      // The first second of an answer is not shown, and a draft stays for one.
+      // The first second of an answer is not shown, and each draft stays for one second.
       expect((calls[shown]?.at ?? 0) - before).toBeGreaterThanOrEqual(3000 + shown * 1000);
       expect(answer?.edits.length).toBeGreaterThanOrEqual(2);
     },
@@ -534,7 +534,7 @@ describe.concurrent("a gateway on Telegram that gets a message or a signal durin
     const ann = await somebody(scene);
     const { text: seen } = await ann.ask("stream it");
     expect(seen).toMatch(/^word .*…$/);
-    // It has grown: so the gateway knows that the first showing has arrived.
+    // The draft has grown, so the gateway knows that it was sent.
     await people.untilShown(ann.chat, seen.replace(" …", "word word"));
     await kill(first);
     const silent = [{ to: "^stream", say: [{ wait_ms: 60_000 }, "too late"] }, ...ANSWERS];

@@ -49,7 +49,7 @@ describe("a gateway for forty people on an unreliable Telegram, killed repeatedl
   });
 });
 
-// A judge that cannot condemn proves nothing.
+// A check that cannot fail proves nothing.
 describe("the check of the messages in Telegram's chats", () => {
   const ann = 7;
   const message = (

@@ -12,7 +12,7 @@ const everyone = { access: { everywhere: { allowAll: true }, platforms: {} } };
 async function opened(replyTo: ReplyMode) {
   const { fake, ann, dm, platform } = await telegramScene({ replyTo });
   const agent = script({ answers: [{ to: "", say: LONG }] });
-  // Without the distance in time that messages of one answer keep.
+  // Without the usual delay between the messages of one answer.
   await intakeRoom({ platform: { ...platform, getDraftIntervalMs: () => 0 }, agent, settings: everyone });
   const repliesIn = async (chat: number): Promise<readonly (number | undefined)[]> => {
     await fake.untilShown(chat, "line 899 of it");

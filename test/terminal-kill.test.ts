@@ -24,7 +24,7 @@ describe("two terminal processes in one home, killed repeatedly during input", (
   it("are killed during their work, and print no errors", () => {
     expect(report.errors).toEqual([]);
     expect(report.kills).toBe(KILLS);
-    // So few kills may all miss.
+    // With so few kills, all may miss.
     expect(report.inFlight).toBeGreaterThanOrEqual(schedule(0, 1));
     expect(report.lines).toBeGreaterThan(KILLS);
   });
@@ -35,7 +35,7 @@ describe("two terminal processes in one home, killed repeatedly during input", (
     expect(report.broken).toEqual([]);
   });
 
-  // A check that cannot fail proves nothing: each of these harms must be found.
+  // A check that cannot fail proves nothing: it must detect each of these errors.
   const LAST = "(select max(id) from messages where role = 1 and text <> '')";
   const copyOf = (id: string, to: string) =>
     `insert into messages (id, at, role, text) select ${to}, at, role, text from messages where id = ${id}`;

@@ -16,7 +16,7 @@ function room(config: string) {
   return {
     home,
     folder: folder.path,
-    /** What comes of these lines in a pipe. */
+    /** The output for these lines in a pipe. */
     pipe(lines: readonly string[], ...args: readonly string[]): Promise<CliEnded> {
       const { process: child, ended } = startCli(home, args);
       child.stdin.end(`${lines.join("\n")}\n`);

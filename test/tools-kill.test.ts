@@ -19,7 +19,7 @@ import { providerComplaints, type Shape } from "./tools-kill/provider-rules.ts";
 const SEED = 20_261_201;
 const [KILLS, KEEPER_KILLS, TURNS] = schedule([8, 1, 8], [30, 4, 30]);
 
-/** Offered so that earlier calls of it go to the model in its own form. */
+/** Offered, so that earlier calls of it are sent to the model in their own format. */
 const unusedTool = (name: string): Tool => ({
   name,
   description: "Does nothing.",
@@ -28,7 +28,7 @@ const unusedTool = (name: string): Tool => ({
   run: () => Promise.reject(new Error("nobody calls it")),
 });
 
-// What was left behind is found in /proc.
+// Leftover processes are found in /proc.
 describe.skipIf(process.platform !== "linux")(
   `a gateway whose agent uses tools, killed ${KILLS} times in at least ${TURNS} turns (seed ${SEED})`,
   () => {
@@ -113,7 +113,7 @@ describe.skipIf(process.platform !== "linux")(
       }
     });
 
-    // A judge that cannot find anything proves nothing: each of these harms must be found. Only a long run has all of it.
+    // A check that cannot fail proves nothing: it must detect each of these errors. Only a long run has the data for all.
     it.runIf(isProof).each<[keyof Findings, string, (good: Evidence) => Evidence]>([
       [
         "doubled",
@@ -160,7 +160,7 @@ describe.skipIf(process.platform !== "linux")(
       [
         "doubled",
         "a line twice in a ledger",
-        // A line may be there as often as somebody asked for it, which is never this often.
+        // A line may occur as often as it was requested, which is never this often.
         (good) => own(good, ({ ledger }) => ({ ledger: Array.from({ length: 20 }, () => ledger).flat() })),
       ],
       ["lost", "an empty ledger", (good) => own(good, () => ({ ledger: [] }))],
@@ -286,7 +286,7 @@ function hasRetry({ witnessed }: Evidence, line: string): boolean {
   });
 }
 
-/** The trace of a command that is said to have been done. */
+/** The trace of a command whose answer claims that it was done. */
 function answered(good: Evidence): string {
   const names = good.witnessed.flatMap((event) =>
     event.kind === "sent" && isAnswer(event.text) ? [present(/\[([a-z]+-\d+)/.exec(event.text)?.[1])] : [],
@@ -298,7 +298,7 @@ function answered(good: Evidence): string {
   return present(step?.lines[0]);
 }
 
-/** The last trace of a program that outlived whoever waited for it. */
+/** The last trace of a process that outlived its turn. */
 function ended(good: Evidence): string {
   const step = commands(good).find(
     ({ lines, next, pty }) =>
@@ -326,7 +326,7 @@ function cut(good: Evidence, fits: Fits): Witnessed[] {
 
 function again(good: Evidence, fits: Fits): Witnessed[] {
   const twice = the(good, fits);
-  // More than once: a text of which nobody knows whether it was taken may have a notice or not.
+  // More than once: a text with an unknown outcome may have a notice or not.
   const copies = Array.from({ length: 4 }, (_, n) => ({
     ...twice,
     seq: good.witnessed.length + 1 + n,

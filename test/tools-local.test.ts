@@ -11,7 +11,7 @@ import { temporaryFolder } from "./support/folder.ts";
 const everyone = { everyone: true } as const;
 const use = (name: string, given: object): object => ({ use: name, arguments: given });
 
-/** Looks where it is, writes there, looks into Postrider's own folder, and leaves something in the background. */
+/** Prints its folder, writes a file, reads Postrider's home, and starts a background process. */
 const atWork = (database: string) => ({
   answers: [
     {
@@ -26,7 +26,7 @@ const atWork = (database: string) => ({
   ],
 });
 
-/** What the tools said in the newest session of this home. */
+/** The tool results in the newest session of this home. */
 async function results(file: string): Promise<readonly string[]> {
   const store: Store = await sqliteStore({ file, mode: "in-process" });
   onTestFinished(() => store.close());

@@ -27,9 +27,9 @@ afterAll(() => void vi.unstubAllEnvs());
 
 const PEOPLE = ["ann", "bob", "cyd"] as const;
 const dm = (person: string): Spot => ({ chat: `dm-${person}`, type: "dm" });
-/** Each has a conversation of their own in it. */
+/** Each person has a separate conversation in it. */
 const OWN: Spot = { chat: "own", type: "group" };
-/** One conversation for all. */
+/** One shared conversation. */
 const ALL: Spot = { chat: "all", type: "group", thread: "17" };
 
 const ASKED: readonly (readonly [line: string, answer: RegExp])[] = [
@@ -47,7 +47,7 @@ const isSame = (from: Origin | undefined, { person, spot }: Actor): boolean =>
 
 const REFUSED = /Only the person who was asked may answer this/;
 
-/** Does what has to be allowed: others may not answer, and what its person says is what happens. */
+/** A dangerous action: other people cannot approve it, and the answer of its person applies. */
 async function danger(room: Room, actor: Actor): Promise<void> {
   const { witness, random } = room;
   const mark = await actor.errand("danger");
@@ -73,7 +73,7 @@ async function danger(room: Room, actor: Actor): Promise<void> {
   if (existsSync(folder) === isYes) witness.blame(`${mark}, answered with ${line}, did the opposite`);
 }
 
-/** What one person does in one place, one thing after the other. */
+/** The actions of one person in one chat, one after another. */
 async function life(room: Room, actor: Actor, rounds: number): Promise<void> {
   const { random, witness } = room;
   for (let round = 0; round < rounds; round += 1) {
@@ -91,7 +91,7 @@ async function life(room: Room, actor: Actor, rounds: number): Promise<void> {
   }
 }
 
-/** Everything that is written in a folder, as one text. */
+/** The content of all files in a folder, as one text. */
 function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -107,7 +107,7 @@ describe.each(SEEDS)("the agents of many people at the same time, seed %i", (see
     const actors = PEOPLE.flatMap((person) => [dm(person), OWN, ALL].map((spot) => room.actor(person, spot)));
     await Promise.all(actors.map((actor) => life(room, actor, 3)));
 
-    // Lists and searches repeat it: what counts is what begins with it.
+    // Lists and searches repeat it: only texts that start with it count.
     const endsOf = ({ id, mark }: Begun): readonly Shown[] =>
       witness.shown.filter(({ words }) =>
         new RegExp(
@@ -116,7 +116,7 @@ describe.each(SEEDS)("the agents of many people at the same time, seed %i", (see
       );
     const ending = witness.begun.filter(({ ends }) => ends);
     for (const one of ending) await witness.until(`the end of ${one.id}`, () => endsOf(one)[0]);
-    // Six have begun afresh: what they had said is remembered where they said it.
+    // Six started a new session: their messages are flushed to the memory of their chat.
     const isLookedThrough = (): boolean =>
       room.logged().split("a session was flushed").length > PEOPLE.length * 2;
     while (!isLookedThrough()) await pause();
@@ -126,7 +126,7 @@ describe.each(SEEDS)("the agents of many people at the same time, seed %i", (see
       const { words = "" } = witness.told.find((one) => one.mark === mark) ?? {};
       expect(words).toMatch(/^- said z/m);
     }
-    // What others have tried to end runs on.
+    // Processes that others tried to end still run.
     const running = await store.processes.listProcesses({ asker: { everyone: true }, limit: 200 });
     const staying = witness.begun.filter(({ ends }) => !ends);
     expect(new Set(running.map(({ id }) => id))).toEqual(new Set(staying.map(({ id }) => id)));
@@ -148,7 +148,7 @@ describe.each(SEEDS)("the agents of many people at the same time, seed %i", (see
     ];
     for (const secret of SECRETS) expect(everything.some((text) => text.includes(secret))).toBe(false);
 
-    // A judge who has seen nothing says nothing.
+    // A judge without evidence proves nothing.
     const told = (what: string, pattern: RegExp): number =>
       witness.told.filter((one) => one.what === what && pattern.test(one.words)).length;
     const commands = told("terminal", /LEFT=/);
@@ -241,7 +241,7 @@ describe("the default configuration", () => {
   });
 });
 
-// A judge that cannot condemn proves nothing.
+// A check that cannot fail proves nothing.
 describe("the privacy check of tools", () => {
   const origins = new Map<string, Origin>([
     ["zannx1", { person: "ann", spot: dm("ann"), background: false }],

@@ -14,7 +14,7 @@ import { otherSide } from "./other-side.ts";
 import type { ChatPlace } from "./protocol.ts";
 
 let judge: Judge;
-/** Where nobody listens. */
+/** A URL without a listener. */
 let nowhere: string;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.each(["idempotent", "can_be_looked_up", "unknowable"] as const)(
   },
 );
 
-// A suite that no platform can fail proves nothing: each of these mistakes must be found.
+// A suite that no platform can fail proves nothing: it must detect each of these errors.
 describe("the contract of platforms", () => {
   type Mistake = (platform: Platform) => Partial<Platform>;
   const receiving =

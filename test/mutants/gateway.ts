@@ -1,6 +1,6 @@
 import type { Mutation } from "./mutation.ts";
 
-/** The gateway: what arrives, commands, deliveries, recovery, expiry and its timers. */
+/** The gateway: inbound messages, commands, deliveries, recovery, expiry and its timers. */
 export const GATEWAY: readonly Mutation[] = [
   {
     file: "src/gateway/gateway.ts",

@@ -1,6 +1,6 @@
 import type { Mutation } from "./mutation.ts";
 
-/** Telegram: what is received, what is sent, and what is kept from others. */
+/** Telegram: receiving, sending, and privacy. */
 export const PLATFORMS: readonly Mutation[] = [
   {
     file: "src/platforms/telegram/parse.ts",

@@ -1,6 +1,6 @@
 import type { Mutation } from "./mutation.ts";
 
-/** Tools: which files, commands, processes, sessions and memories they reach. */
+/** Tools: the files, commands, processes, sessions and memories that they can access. */
 export const TOOLS: readonly Mutation[] = [
   {
     file: "src/tools/allowed-path.ts",

@@ -1,6 +1,6 @@
 import type { Mutation } from "./mutation.ts";
 
-/** Turns: what reaches the agent, what it may do, how its answer is stored and shown. */
+/** Turns: the input of the agent, its permissions, and how its answer is stored and shown. */
 export const TURNS: readonly Mutation[] = [
   {
     file: "src/turns/active-turns.ts",

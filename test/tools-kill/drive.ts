@@ -19,35 +19,35 @@ export interface ToolKillPlan {
   readonly folder: string;
   readonly seed: number;
   readonly kills: number;
-  /** How many of them meet the keeper, too, or at first. */
+  /** How many of them also kill the keeper. */
   readonly keeperKills: number;
-  /** How many errands the first person asks for at least. */
+  /** The minimum number of errands of the first person. */
   readonly turns: number;
   readonly progress?: (text: string) => void;
 }
 
 export interface ToolKillReport extends Verdict {
   readonly kills: number;
-  /** Kills that a turn was running in. */
+  /** Kills during a turn. */
   readonly inFlight: number;
   readonly keeperKills: number;
   readonly errors: readonly string[];
-  /** At what kills were aimed, and how often. */
+  /** The targets of the kills, with their number. */
   readonly aims: Readonly<Record<string, number>>;
-  /** For trying out whether the judge would notice. */
+  /** For tests of the judge. */
   readonly evidence: Evidence;
 }
 
 const PEOPLE = ["ann", "bob"];
-/** A process that has not met what it was to fall at is killed then. */
+/** A process that has not reached its target by then is killed anyway. */
 const LONGEST_LIFE_MS = 1500;
 const START_MS = 30_000;
 const LAST_MS = 45_000;
 
 /**
- * Two people have an agent work with real tools, each in a chat of their own, while the gateway is killed and started again:
- * at a step of its own, after a number of traces, or after some milliseconds. Now and then the keeper is killed, too. The seed
- * fixes what is asked for and at what each kill is aimed; which instruction it meets is the machine's.
+ * Two people use an agent with real tools, each in their own chat, while the gateway is killed and restarted: at a named
+ * point, after a number of traces, or after some milliseconds. Sometimes the keeper is killed, too. The seed determines the
+ * requests and the targets of the kills; the exact instruction depends on the machine.
  */
 export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport> {
   const { folder, seed, kills, turns } = plan;
@@ -79,7 +79,7 @@ export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport
       for (const one of people) one.take(event);
     }, over.signal);
     const talks = Promise.all(people.map((one) => one.talk()));
-    for (const one of [hears, talks]) one.catch(() => {}); // met below
+    for (const one of [hears, talks]) one.catch(() => {}); // handled below
     await killAgainAndAgain(plan, gateways, state);
     isOver = true;
     const last = await gateways.start();
@@ -101,7 +101,7 @@ export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport
       keeperKills,
       left: leftIn(folder),
     });
-    // For whoever wants to know why it was judged so.
+    // For the analysis of a failed run.
     writeFileSync(join(folder, "evidence.json"), JSON.stringify(evidence));
     const verdict = judged(evidence);
     return { ...verdict, ...state, keeperKills: keeperKills.length, errors, evidence };
@@ -120,7 +120,7 @@ interface State {
   readonly keeperKills: number[];
 }
 
-/** Steps of the gateway at which it is made to fall. */
+/** The points at which the gateway is killed. */
 const POINTS = [
   "accept:after",
   "agent:before",
@@ -159,7 +159,7 @@ function aimAt(random: Random): Aim {
 async function killAgainAndAgain(plan: ToolKillPlan, gateways: Gateways, state: State): Promise<void> {
   const random = seeded(plan.seed);
   const rounds = new Set<number>();
-  // Not in the first: there is none yet.
+  // Not in the first round, which has no keeper yet.
   const most = Math.min(plan.keeperKills, plan.kills - 2);
   while (rounds.size < most) rounds.add(random.between(2, plan.kills - 1));
   while (state.kills < plan.kills) {
@@ -186,16 +186,16 @@ async function killAgainAndAgain(plan: ToolKillPlan, gateways: Gateways, state: 
 }
 
 interface Gateways {
-  /** Resolves when it receives, or has fallen. */
+  /** Resolves when it is connected, or has crashed. */
   start(killAt?: string): Promise<Child>;
   kill(child: Child): Promise<void>;
-  /** When it was killed; nothing if there was none. */
+  /** The time of its kill; undefined without a keeper. */
   killKeeper(): Promise<number | undefined>;
-  /** Resolves when there are so many traces more, or after a while. */
+  /** Resolves when there are this many more traces, or after a time limit. */
   traces(count: number): Promise<void>;
-  /** As the database says, when nobody works on it. */
+  /** Read from the database while no process writes. */
   runningTurns(): number;
-  /** All that agents were given. */
+  /** All histories that agents got. */
   given(): Evidence["given"];
   end(): Promise<void>;
 }
@@ -248,7 +248,7 @@ function gatewaysOf(at: {
     },
     async killKeeper() {
       const pid = keeperOf(database);
-      // A lease outlives its holder: only what runs for this very home is killed.
+      // A lease outlives its holder: only processes of this home are killed.
       if (pid === undefined || !leftIn(home).some((one) => one.pid === pid)) return undefined;
       return kill(pid) ? Date.now() : undefined;
     },
@@ -274,7 +274,7 @@ function gatewaysOf(at: {
   };
 }
 
-/** Every program has ended, and whoever waits for that has been told: a while after, nothing more comes. */
+/** Every process has ended, and all notices were sent. */
 async function settled(
   database: string,
   people: readonly Person[],
@@ -299,11 +299,11 @@ async function settled(
     errors.push(`not over within ${LAST_MS} ms: ${open().join(", ")}`);
     break;
   }
-  // Follows up to here.
+  // The follower has read up to here.
   for (const { place } of people) await messenger.shown(place.chat);
 }
 
-/** It would stay for a minute more, in case it is needed. */
+/** Otherwise it would stay for another minute. */
 async function endKeeper(home: string, database: string, errors: string[]): Promise<void> {
   const pid = keeperOf(database);
   if (pid !== undefined && leftIn(home).some((one) => one.pid === pid)) kill(pid, "SIGTERM");
@@ -314,7 +314,7 @@ async function endKeeper(home: string, database: string, errors: string[]): Prom
     }
 }
 
-/** What a gateway calls an error. */
+/** The logged errors of a gateway. */
 function complaintsOf(child: Child): string[] {
   return (child.lines as readonly ChildLine[]).flatMap((line) => {
     if ("failed" in line) return [`${line.failed}: ${line.words}`];

@@ -6,7 +6,7 @@ import type { Belongings } from "./evidence.ts";
 import type { Findings } from "./findings.ts";
 import { neverBegun } from "./notices.ts";
 
-/** Holds every text of one chat against what stands there: each was answered once, or its person told, once. */
+/** Compares every text of one chat with its messages: each got one answer or one notice. */
 export function checkTalk(
   chat: string,
   witnessed: readonly Witnessed[],
@@ -57,7 +57,7 @@ export function checkTalk(
   return asks;
 }
 
-/** What an answer is the answer to. */
+/** The texts that an answer is about. */
 function answeredIn(text: string): string | undefined {
   const at = text.lastIndexOf(`${DONE}[`);
   if (at >= 0) return marksIn(text.slice(at))[0]?.mark;

@@ -5,7 +5,7 @@ import type { CommandStep, Errand, Step } from "./errands.ts";
 import type { Belongings, Evidence } from "./evidence.ts";
 import { type Findings, keeperFell } from "./findings.ts";
 
-/** Holds what was done outside against what was asked for, answered, and said to have been done. */
+/** Compares outside effects with the requests, the answers, and their claims. */
 export function checkTraces(
   errands: readonly Errand[],
   asks: readonly Ask[],
@@ -21,7 +21,7 @@ export function checkTraces(
     const asked = asks.filter(({ name }) => name === errand.name);
     const answered = asked.filter(({ answer }) => answer !== undefined);
     const times = { asked: asked.length, answered: answered.length };
-    // From the first time that it was asked for until it was answered.
+    // From its first request until its answer.
     const [from, to] = [asked[0]?.at ?? 0, Math.max(0, ...asked.map(({ answer }) => answer?.at ?? 0))];
     const isSeen = !keeperFell(keeperKills, from, to);
     for (const step of errand.steps) {
@@ -58,7 +58,7 @@ function checkCommand(
   if (Math.max(first, second) > asked)
     findings.doubled.push(`${trace}: asked for ${asked} times, done ${first} and ${second} times`);
   if (step.asked === "no" && first > 0) findings.broken.push(`${trace}: done although the person said no`);
-  // A program outlives whoever waits for it, and its keeper unless it lived in a terminal of that one.
+  // A process outlives its turn, and its keeper unless it uses a terminal of that keeper.
   const mayEnd = step.next === "kill" || step.pty;
   if (second > first || (second < first && !mayEnd))
     findings.lost.push(`${trace}: begun ${first} times, ended ${second} times`);
