@@ -39,7 +39,7 @@ export interface Task {
   readonly progress: (text: string) => void;
 }
 
-/** The length of one conversation with an editor or an agent; the next one starts in a new home. */
+/** Kills in one conversation with an editor or an agent; the next conversation starts in a new home. */
 const KILLS_PER_TALK = 30;
 
 /** Every part is one of the schedules of the tests, at full length. */

@@ -76,7 +76,7 @@ export async function driveClockSteps(plan: ClockPlan): Promise<ClockReport> {
         const question = event.kind === "sent" ? /Errand of (p\d+)-/.exec(event.text) : null;
         const line = event.kind === "sent" ? event.buttons?.[0]?.[0]?.line : undefined;
         if (event.kind !== "sent" || question?.[1] === undefined || line === undefined) return;
-        // A lost answer is sent when the messenger is asked again.
+        // A failed press counts as no answer.
         void judge.press(event.chat, event.messageId, question[1], line).catch(() => {});
       },
     },

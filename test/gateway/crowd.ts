@@ -224,7 +224,7 @@ function settledIn(judge: Judge): Crowd["settled"] {
   };
 }
 
-/** A handle of anybody's session: everyone may try. */
+/** The handles of all sessions: everyone may try any of them. */
 function handles(witnessed: readonly Witnessed[]): readonly string[] {
   const found = witnessed.flatMap((event) =>
     event.kind === "sent" ? [...event.text.matchAll(/`(?:\/resume )?([a-z0-9]{3,4})[`/]/g)] : [],

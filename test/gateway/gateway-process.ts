@@ -108,7 +108,7 @@ export async function runGateway(
     log: printed(),
   }).catch(ended);
   gateway.ended.catch(ended);
-  // By force, during the work of the gateway.
+  // Closes the store while the gateway uses it.
   process.once("SIGUSR2", () => void store.close().then(() => say({ closed: true } satisfies ChildLine)));
   process.once("SIGTERM", () => {
     void gateway

@@ -31,7 +31,7 @@ export interface LoadVariant {
   readonly words?: (random: Random, speaker: Speaker, number: number) => string;
   /** Runs during the life of each gateway; returns a function that stops it. */
   readonly during?: (child: Child, random: Random) => () => void;
-  /** All events, until the last answers. */
+  /** Gets every event, until the last answers. */
   readonly witness?: (judge: Judge, event: Witnessed) => void;
 }
 

@@ -14,7 +14,7 @@ import {
   type Witnessed,
 } from "./protocol.ts";
 
-/** The name of the bot in its own messages. */
+/** The bot's account in updates. */
 export const BOT = "bot";
 
 const LATEST_MS = 60;

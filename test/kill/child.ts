@@ -47,7 +47,7 @@ void (async () => {
   stopping = true;
 })();
 
-/** The start also waits for space. */
+/** Retries the attempt until there is space. */
 async function withRoom<T>(attempt: () => T | Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -3,7 +3,7 @@ import type { Generator } from "./strings.ts";
 /** The first size, and the factor between two sizes. A function that is far from linear fails at a small size. */
 const FIRST = 2000;
 const STEP = 8;
-/** A linear function takes 8 times as long at the next size, a quadratic one 64 times: enough to be measured. */
+/** A linear function takes 8 times as long at the next size, a quadratic one 64 times: above this factor it is measured precisely. */
 const SUSPECT = 14;
 /** The shortest time that can be compared. A quadratic function below it needs less than a second for a million characters. */
 const FLOOR_MS = 3;

@@ -52,7 +52,7 @@ export function readRequest(request: RecordedRequest | undefined): ReadRequest {
 const NOTE =
   /(?:\[From the system, not from the person\]\n)?\[Note: (?:the previous conversation was closed|nobody has talked to you)[^\]]*\]/g;
 
-/** The label before a note. */
+/** Removes the label before a note. */
 function withoutHeading(note: string): string {
   return note.slice(note.indexOf("[Note:"));
 }
@@ -137,7 +137,7 @@ function joinTwo(one: ReadMessage, other: ReadMessage): ReadMessage {
   };
 }
 
-/** A thinking block with its signature. */
+/** Formats a thinking block with its signature. */
 function sealed(thought: string, proof: unknown): string {
   return `${thought} (${String(proof)})`;
 }

@@ -19,7 +19,7 @@ export interface ToolKillPlan {
   readonly folder: string;
   readonly seed: number;
   readonly kills: number;
-  /** How many of them also kill the keeper. */
+  /** How many of them also kill the keeper, before or after the gateway. */
   readonly keeperKills: number;
   /** The minimum number of errands of the first person. */
   readonly turns: number;
@@ -274,7 +274,7 @@ function gatewaysOf(at: {
   };
 }
 
-/** Every process has ended, and all notices were sent. */
+/** Waits until every process has ended and all notices were sent. */
 async function settled(
   database: string,
   people: readonly Person[],
@@ -299,7 +299,7 @@ async function settled(
     errors.push(`not over within ${LAST_MS} ms: ${open().join(", ")}`);
     break;
   }
-  // The follower has read up to here.
+  // Reads all events up to here.
   for (const { place } of people) await messenger.shown(place.chat);
 }
 

@@ -41,7 +41,7 @@ export interface Errand {
   readonly steps: readonly Step[];
 }
 
-/** The maximum number of errands of one person. */
+/** The errands of one person, more than a run can need. */
 export function errandsOf(person: string, count: number, seed: number): readonly Errand[] {
   const random = seeded(seed);
   return Array.from({ length: count }, (_, index) => {

@@ -65,7 +65,7 @@ export function person(options: PersonOptions): Person {
     later(() => press(messageId, words));
   }
 
-  /** It may not have been accepted: it is sent once more. */
+  /** Sends the line once more, because it may not have been accepted. */
   function again(line: string): void {
     const question = questions.get(/\d+/.exec(line)?.[0] ?? "");
     if (question !== undefined) later(() => press(question.messageId, question.line));

@@ -166,7 +166,7 @@ async function* search({ mark, from, call, witness, random }: Errand): AsyncGene
   }
 }
 
-/** The processes of other people, by their ids. */
+/** Tries to use the processes of other people by their ids. */
 async function* strangers(errand: Errand): AsyncGenerator<AgentEvent, void> {
   const { mark, conversation, call, witness, random } = errand;
   const others = witness.begun.filter((one) => one.conversation !== conversation);

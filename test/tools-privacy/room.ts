@@ -26,7 +26,7 @@ import { type Random, seeded } from "../support/random.ts";
 import { errandAgent } from "./errand-agent.ts";
 import { type Reader, type Shown, type Spot, type Witness, witness } from "./witness.ts";
 
-/** A word in all requests. */
+/** All tools for everyone, in all chats. */
 export const EVERYTHING: ToolSettings = { ...DEFAULT_TOOLS, member: TOOL_NAMES, groups: TOOL_NAMES };
 
 /** A person in a chat. */
