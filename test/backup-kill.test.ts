@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { checkCopy } from "./backup-kill/checker.ts";
 import { type BackupKillReport, driveBackupKills } from "./backup-kill/drive.ts";
 import { keysIn } from "./kill/checker.ts";
+import { copyDamaged } from "./support/copy-damaged.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { schedule } from "./support/schedule.ts";
-import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_305;
 const BACKUPS = schedule(2, 5);
@@ -41,13 +41,13 @@ describe("backups of a home with 64 busy sessions and killed writers", () => {
     );
     if (one === undefined) throw new Error("nothing was appended");
     const texts = `text like '[${one.key}] %'`;
-    const gap = spoiled(last.database, `delete from messages where ${texts}`);
+    const gap = copyDamaged(last.database, `delete from messages where ${texts}`);
     expect(checkCopy(gap, journal, last).lost).toContainEqual(expect.stringContaining(one.key));
     // The start time of the copy is unknown, but its content shows that this was acknowledged before.
     expect(checkCopy(gap, journal, { ...last, before: 0 }).lost).toContainEqual(
       expect.stringContaining(one.key),
     );
-    const double = spoiled(
+    const double = copyDamaged(
       last.database,
       `insert into messages (id, at, role, text) select (select max(id) from messages) + 1, at, role, text
        from messages where ${texts} limit 1`,

@@ -33,7 +33,7 @@ const who = { person: OWNER };
 const MODES = schedule(["workers"] as const, ["workers", "in-process"] as const);
 
 /** The error of a promise that must reject, with the fields of every error of Postrider. */
-async function refusal(promise: Promise<unknown>): Promise<PostriderError> {
+async function getRefusal(promise: Promise<unknown>): Promise<PostriderError> {
   const error: unknown = await promise.then(
     (value) => expect.fail(`resolved with ${JSON.stringify(value)?.slice(0, 200)}`),
     (reason: unknown) => reason,
@@ -75,12 +75,16 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     ["a text", "corrupt", (file) => writeFileSync(file, "Dear diary,\n".repeat(1000))],
     ["one byte", "corrupt", (file) => writeFileSync(file, "x")],
     ["an empty file", "corrupt", (file) => writeFileSync(file, "")],
-    ["cut off in the middle", "corrupt", (file) => truncateSync(copied(file), Math.floor(size() / 2))],
-    ["cut off after the header", "corrupt", (file) => truncateSync(copied(file), 100)],
-    ["with a damaged first line", "corrupt", (file) => overwrite(copied(file), 0, garbage(16))],
-    ["with a damaged page size", "corrupt", (file) => overwrite(copied(file), 16, Buffer.from([0xff, 0xff]))],
-    ["with a damaged schema", "corrupt", (file) => overwrite(copied(file), 100, garbage(3996))],
-    ["with a newer schema", "newer_schema", (file) => change(copied(file), "pragma user_version = 99")],
+    ["cut off in the middle", "corrupt", (file) => truncateSync(copySample(file), Math.floor(size() / 2))],
+    ["cut off after the header", "corrupt", (file) => truncateSync(copySample(file), 100)],
+    ["with a damaged first line", "corrupt", (file) => overwrite(copySample(file), 0, garbage(16))],
+    [
+      "with a damaged page size",
+      "corrupt",
+      (file) => overwrite(copySample(file), 16, Buffer.from([0xff, 0xff])),
+    ],
+    ["with a damaged schema", "corrupt", (file) => overwrite(copySample(file), 100, garbage(3996))],
+    ["with a newer schema", "newer_schema", (file) => change(copySample(file), "pragma user_version = 99")],
     [
       "another program's",
       "corrupt",
@@ -96,20 +100,20 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     const file = join(folderOf(), "postrider.db");
     harm(file);
     const before = readFileSync(file);
-    const error = await refusal(sqliteStore({ file, mode }));
+    const error = await getRefusal(sqliteStore({ file, mode }));
     expect(error.code).toBe(code);
     expect(error.message).toContain("postrider.db");
     expect(readFileSync(file).equals(before)).toBe(true);
     // Neither a new database nor a partial one.
     expect(readdirSync(dirname(file)).filter((name) => name.includes(".new-"))).toEqual([]);
     // A second attempt changes nothing either.
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe(code);
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe(code);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
   it("with damaged pages reports them, returns the intact messages, and is not changed", async () => {
     const file = join(folderOf(), "postrider.db");
-    copied(file);
+    copySample(file);
     const store = await sqliteStore({ file, mode });
     const sessions = createSessions({ store });
     await sessions.create(who, { id: "other" });
@@ -125,9 +129,9 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     const opened = await sqliteStore({ file, mode });
     onTestFinished(() => opened.close());
     const again = createSessions({ store: opened });
-    expect((await refusal(again.history(who, "talk"))).code).toBe("corrupt");
-    expect((await refusal(again.messages(who, "talk"))).code).toBe("corrupt");
-    expect((await refusal(again.export(who, "talk"))).code).toBe("corrupt");
+    expect((await getRefusal(again.history(who, "talk"))).code).toBe("corrupt");
+    expect((await getRefusal(again.messages(who, "talk"))).code).toBe("corrupt");
+    expect((await getRefusal(again.export(who, "talk"))).code).toBe("corrupt");
     expect(await again.history(who, "other")).toMatchObject([{ parts: [{ text: "whole" }] }]);
     await opened.close();
     expect(readFileSync(file).equals(bytes)).toBe(true);
@@ -136,13 +140,13 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
   it("is refused if it is a folder", async () => {
     const file = join(folderOf(), "postrider.db");
     mkdirSync(file);
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe("read_only");
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe("read_only");
     expect(readdirSync(file)).toEqual([]);
   });
 
   it("is not created in a missing folder", async () => {
     const file = join(folderOf(), "missing", "postrider.db");
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe("read_only");
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe("read_only");
     expect(existsSync(dirname(file))).toBe(false);
   });
 
@@ -150,15 +154,15 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     const file = join(folderOf(), "postrider.db");
     const log = garbage(5000);
     writeFileSync(`${file}-wal`, log);
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe("corrupt");
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe("corrupt");
     expect(existsSync(file)).toBe(false);
     expect(readFileSync(`${file}-wal`).equals(log)).toBe(true);
   });
 
   it.each([null, undefined, 7, "", {}, [], "a\0b"])("is not created for the name %j", async (name) => {
     const options = { file: name as string, mode };
-    expect((await refusal(sqliteStore(options))).code).toBe("invalid_input");
-    expect((await refusal(sqliteStore(name as unknown as { file: string }))).code).toBe("invalid_input");
+    expect((await getRefusal(sqliteStore(options))).code).toBe("invalid_input");
+    expect((await getRefusal(sqliteStore(name as unknown as { file: string }))).code).toBe("invalid_input");
   });
 
   it.each([{ maxBytes: Number.NaN }, { maxBytes: -1 }, { maxBytes: "1" }, { mode: "threads" }])(
@@ -166,12 +170,12 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     async (option) => {
       const file = join(folderOf(), "postrider.db");
       const options = { file, mode, ...option } as unknown as { file: string };
-      expect((await refusal(sqliteStore(options))).code).toBe("invalid_input");
+      expect((await getRefusal(sqliteStore(options))).code).toBe("invalid_input");
       expect(existsSync(file)).toBe(false);
     },
   );
 
-  function copied(file: string): string {
+  function copySample(file: string): string {
     copyFileSync(sample, file);
     return file;
   }
@@ -320,7 +324,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
     Symbol("x"),
   ];
   /** The promise of a method; for `follow`, the promise of its first message. */
-  function called(name: keyof Sessions, args: readonly unknown[]): Promise<unknown> {
+  function callMethod(name: keyof Sessions, args: readonly unknown[]): Promise<unknown> {
     const method = sessions[name] as (...args: readonly unknown[]) => unknown;
     if (name === "follow") {
       const [asker, id, options] = args;
@@ -348,7 +352,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
       let refused = 0;
       for (let place = 0; place < args.length; place += 1) {
         for (const value of wrong) {
-          const outcome = called(name, args.with(place, value));
+          const outcome = callMethod(name, args.with(place, value));
           const settled = await outcome.then(
             () => "answered",
             (error: unknown) => error,
@@ -356,7 +360,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
           if (settled === "answered") continue;
           refused += 1;
           const shown = typeof value === "object" ? JSON.stringify(value) : String(value).slice(0, 20);
-          const { code } = await refusal(Promise.reject(settled));
+          const { code } = await getRefusal(Promise.reject(settled));
           // "internal" would mean that the case is not handled.
           expect(code, `${name}, argument ${place}: ${shown}`).toMatch(
             /^(invalid_input|not_found|too_large|title_taken|nothing_to_(un|re)do|ambiguous)$/,
@@ -387,7 +391,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
       () => sessions.find(nobody, "kept"),
       () => sessions.stats(nobody),
     ]) {
-      expect((await refusal(read())).code).toBe("invalid_input");
+      expect((await getRefusal(read())).code).toBe("invalid_input");
     }
   });
 
@@ -405,8 +409,8 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
       { role: "user" as const, text: "x", reasoning: "x".repeat(large) },
     ];
     for (const input of inputs) {
-      expect((await refusal(sessions.append(who, "kept", input))).code).toBe("too_large");
-      expect((await refusal(sessions.rewrite(who, "kept", [input]))).code).toBe("too_large");
+      expect((await getRefusal(sessions.append(who, "kept", input))).code).toBe("too_large");
+      expect((await getRefusal(sessions.rewrite(who, "kept", [input]))).code).toBe("too_large");
     }
   });
 
@@ -443,10 +447,12 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
     "'; drop table messages; --",
     "x".repeat(10_000),
   ])("is refused as a session id: %j", async (id) => {
-    expect((await refusal(sessions.create(who, { id }))).code).toBe("invalid_input");
-    expect((await refusal(sessions.fork(who, "kept", { id }))).code).toBe("invalid_input");
-    expect((await refusal(sessions.append(who, id, { role: "user", text: "x" }))).code).toBe("invalid_input");
-    expect((await refusal(sessions.title(who, id, "x"))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.create(who, { id }))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.fork(who, "kept", { id }))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.append(who, id, { role: "user", text: "x" }))).code).toBe(
+      "invalid_input",
+    );
+    expect((await getRefusal(sessions.title(who, id, "x"))).code).toBe("invalid_input");
     expect(await sessions.history(who, id)).toBeUndefined();
     expect(await sessions.get(who, id)).toBeUndefined();
   });
@@ -465,8 +471,10 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
   });
 
   it("is refused as a title if it is too long", async () => {
-    expect((await refusal(sessions.title(who, "kept", "x".repeat(10_000)))).code).toBe("invalid_input");
-    expect((await refusal(sessions.create(who, { title: "x".repeat(10_000) }))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.title(who, "kept", "x".repeat(10_000)))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.create(who, { title: "x".repeat(10_000) }))).code).toBe(
+      "invalid_input",
+    );
   });
 
   it.each([
@@ -482,7 +490,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
     { platform: "telegram", chatId: "1", userId: { id: 1 } },
     { platform: "telegram", chatId: "1", threadId: "a\u2028b" },
   ])("is refused as a source: %j", async (from) => {
-    expect((await refusal(sessions.open(from as { platform: string; chatId: string }))).code).toBe(
+    expect((await getRefusal(sessions.open(from as { platform: string; chatId: string }))).code).toBe(
       "invalid_input",
     );
   });
@@ -606,7 +614,7 @@ describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
       () => sessions.reset(who, 999_999),
       () => sessions.follow(who, id)[Symbol.asyncIterator]().next(),
     ]) {
-      expect((await refusal(change())).code).toBe("not_found");
+      expect((await getRefusal(change())).code).toBe("not_found");
     }
   });
 });
@@ -633,7 +641,7 @@ describe.each(MODES)("a store (%s)", (mode) => {
       () => store.turns.claim({ session: "kept", runner: "x", take: "one", now: 0 }),
       () => sessions.follow(who, "kept", { after: 0 })[Symbol.asyncIterator]().next(),
     ]) {
-      expect((await refusal(call())).code).toBe("closed");
+      expect((await getRefusal(call())).code).toBe("closed");
     }
     await store.close();
     const again = await sqliteStore({ file, mode });

@@ -63,7 +63,7 @@ async function send(terminal: Terminal, line: string): Promise<void> {
 }
 
 /** Text is shown at once; the status line shows when the answer is stored and the next message can be sent. */
-async function answered(terminal: Terminal, words: string): Promise<void> {
+async function waitForAnswer(terminal: Terminal, words: string): Promise<void> {
   await terminal.waitFor(
     (screen) =>
       screen.some((row) => row.includes(words)) &&
@@ -94,7 +94,7 @@ async function look<Result>(use: (sessions: Sessions) => Promise<Result>): Promi
 }
 
 /** Role and text of the messages in the newest session. */
-function newest(): Promise<string[]> {
+function readNewest(): Promise<string[]> {
   return look(async (sessions) => {
     const { items } = await sessions.list(who, { limit: 1 });
     const shown = (await sessions.history(who, items[0]?.id ?? "")) ?? [];
@@ -141,9 +141,9 @@ describe("the chat in a terminal", () => {
     terminal.press("ctrl-c");
     await terminal.waitFor("(stopped)");
     await terminal.waitFor("Press Ctrl-C again to exit");
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: It began "]);
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
   });
 
   it("exits at the second Ctrl-C, and restores the terminal", async () => {
@@ -156,7 +156,7 @@ describe("the chat in a terminal", () => {
     expect(terminal.written().lastIndexOf("\x1b[?25h")).toBeGreaterThan(
       terminal.written().lastIndexOf("\x1b[?25l"),
     );
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: It began "]);
   });
 
   it("shows a message during an answer as pending, and answers it next", async () => {
@@ -167,9 +167,9 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("pending: how is the weather?");
     await terminal.waitFor("1 pending");
     terminal.press("escape");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     expect(said(terminal)).not.toContain("pending:");
-    expect(await newest()).toEqual([
+    expect(await readNewest()).toEqual([
       "user: go on for ever",
       "assistant: It began ",
       "user: how is the weather?",
@@ -188,15 +188,15 @@ describe("the chat in a terminal", () => {
       const afterRetry = screen.join("\n").split("Again: “broken”")[1] ?? "";
       return afterRetry.split("› broken").length === 2 && afterRetry.includes("The model is not there.");
     });
-    expect(await newest()).toEqual(["user: broken", "assistant: Half of "]);
+    expect(await readNewest()).toEqual(["user: broken", "assistant: Half of "]);
   });
 
   it("undoes and redoes the last exchange", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     await send(terminal, "/undo");
     await terminal.waitFor("Took back 2 messages: “how is the weather?”.");
     expect(said(terminal)).not.toContain("The weather is fine.");
@@ -217,7 +217,7 @@ describe("the chat in a terminal", () => {
     await send(terminal, "/new");
     await terminal.waitFor("To go back: /resume");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     await send(terminal, "/new second");
     await terminal.waitFor("second ·");
     await send(terminal, "/resume");
@@ -241,13 +241,13 @@ describe("the chat in a terminal", () => {
   it("forks a session, and continues in the fork", async () => {
     const terminal = await ready([], { columns: 120 });
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "/fork other way");
     await terminal.waitFor("You are in the copy other way");
     expect(said(terminal)).toContain("› one");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
-    expect(await newest()).toEqual([
+    await waitForAnswer(terminal, "The weather is fine.");
+    expect(await readNewest()).toEqual([
       "user: one",
       "assistant: I heard you.",
       "user: how is the weather?",
@@ -284,14 +284,14 @@ describe("the chat in a terminal", () => {
     terminal.paste("first line\nsecond line\n\nfourth line");
     await terminal.waitFor((screen) => editorOf(screen).includes("fourth line"));
     terminal.press("enter");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     const many = Array.from({ length: 200 }, (_, n) => `line ${n} of a long text`).join("\n");
     terminal.type("look: ");
     terminal.paste(many);
     await terminal.waitFor(/paste #1 \+200 lines/);
     terminal.press("enter");
     await terminal.waitFor("4 messages ·");
-    expect(await newest()).toEqual([
+    expect(await readNewest()).toEqual([
       "user: first line\nsecond line\n\nfourth line",
       "assistant: I heard you.",
       `user: look: ${many}`,
@@ -306,7 +306,7 @@ describe("the chat in a terminal", () => {
     terminal.type("two");
     await terminal.waitFor((screen) => /one\s*\n\s*two/.test(editorOf(screen)));
     terminal.press("enter");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     terminal.press("ctrl-d");
     await terminal.ended;
     const later = await ready();
@@ -317,7 +317,7 @@ describe("the chat in a terminal", () => {
   it("completes commands, titles and handles", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "/title holiday plans");
     await terminal.waitFor("is called holiday plans now");
     await send(terminal, "/new");
@@ -356,7 +356,7 @@ describe("the chat in a terminal", () => {
     expect(screen.split("› show me a table")).toHaveLength(2);
     expect(screen).toMatch(/│ 夜景 {2}│ 22 {4}│/);
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
   });
 
   it("uses no colour if NO_COLOR is set", async () => {
@@ -372,7 +372,7 @@ describe("the chat in a terminal", () => {
   it("gives each of two terminals its own conversation, and updates a shared session in both", async () => {
     const first = await ready();
     await send(first, "one");
-    await answered(first, "I heard you.");
+    await waitForAnswer(first, "I heard you.");
     const second = await ready();
     expect(said(second)).not.toContain("› one");
     await send(second, "/where");
@@ -382,7 +382,7 @@ describe("the chat in a terminal", () => {
     await second.waitFor("› one");
     await send(first, "how is the weather?");
     await second.waitFor("› how is the weather?");
-    await answered(second, "The weather is fine.");
+    await waitForAnswer(second, "The weather is fine.");
     await send(second, "tell me of Kyoto");
     await first.waitFor("京都の夜景はきれいです。");
     expect(said(first).split("› tell me of Kyoto")).toHaveLength(2);
@@ -403,7 +403,7 @@ describe("the chat in a terminal", () => {
     const again = await ready();
     await again.waitFor("Here I am again.");
     expect(said(again).split("› go on for ever")).toHaveLength(2);
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: Here I am again."]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: Here I am again."]);
   });
 
   it.each([
@@ -416,19 +416,19 @@ describe("the chat in a terminal", () => {
     terminal.kill(signal);
     expect((await terminal.ended).code).toBe(code);
     expect(terminal.written()).toContain("\x1b[?2004l");
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: It began "]);
   });
 
   it("starts in the newest session with -c, and in a named one with -r", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "/title first");
     await terminal.waitFor("first ·");
     await send(terminal, "/new");
     await terminal.waitFor("New session");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     await send(terminal, "/quit");
     expect((await terminal.ended).code).toBe(0);
     const named = await ready(["-r", "first"]);
@@ -466,15 +466,15 @@ describe("the chat in a terminal", () => {
     await send(terminal, "/udno");
     await terminal.waitFor("There is no command /udno. Did you mean /undo?");
     await send(terminal, "//udno");
-    await answered(terminal, "I heard you.");
-    expect(await newest()).toEqual(["user: /udno", "assistant: I heard you."]);
+    await waitForAnswer(terminal, "I heard you.");
+    expect(await readNewest()).toEqual(["user: /udno", "assistant: I heard you."]);
   });
 
   it("sends a line that was typed before the screen appeared", async () => {
     const terminal = open();
     terminal.type("the weather?\r");
-    await answered(terminal, "The weather is fine.");
-    expect(await newest()).toEqual(["user: the weather?", "assistant: The weather is fine."]);
+    await waitForAnswer(terminal, "The weather is fine.");
+    expect(await readNewest()).toEqual(["user: the weather?", "assistant: The weather is fine."]);
   });
 
   it("draws a correct screen with emoji that the terminal draws too wide", async () => {
@@ -483,7 +483,7 @@ describe("the chat in a terminal", () => {
     terminal.type(`${"👨‍👩‍👧‍👦".repeat(32)} the weather?`);
     await terminal.waitFor((screen) => editorOf(screen).includes("the weather?"));
     terminal.press("enter");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     const screen = terminal.screen();
     expect(screen.filter((row) => row.includes("the weather?"))).toHaveLength(1);
     expect(screen.filter((row) => / messages · /.test(row))).toHaveLength(1);

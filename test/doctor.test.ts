@@ -90,13 +90,13 @@ async function furnish(): Promise<void> {
   await store.close();
 }
 
-async function examined(...args: string[]): Promise<Report & { code: number | null }> {
+async function runDoctor(...args: string[]): Promise<Report & { code: number | null }> {
   const { code, out, err } = await cli(home, "doctor", "--json", ...args);
   expect(err).toBe("");
   return { ...(JSON.parse(out) as Report), code };
 }
 
-function wrongIn(report: Report): string[] {
+function listProblems(report: Report): string[] {
   return report.checks.filter(({ state }) => state !== "ok").map(({ check, state }) => `${state} ${check}`);
 }
 
@@ -112,8 +112,8 @@ describe("postrider doctor", () => {
     await furnish();
     const before = createHash("sha256").update(readFileSync(database)).digest("hex");
     for (const args of [[], ["--full"]]) {
-      const report = await examined(...args);
-      expect(wrongIn(report)).toEqual([]);
+      const report = await runDoctor(...args);
+      expect(listProblems(report)).toEqual([]);
       expect([report.code, report.ok, report.fixed]).toEqual([0, true, []]);
     }
     expect(createHash("sha256").update(readFileSync(database)).digest("hex")).toBe(before);
@@ -125,7 +125,7 @@ describe("postrider doctor", () => {
         .every((line) => line.startsWith("ok       ")),
     ).toBe(true);
     // A repair of an intact home changes nothing either.
-    expect(await examined("--fix")).toMatchObject({ code: 0, fixed: [] });
+    expect(await runDoctor("--fix")).toMatchObject({ code: 0, fixed: [] });
   });
 
   it("finds no problem while 64 sessions of another process write", async () => {
@@ -134,18 +134,18 @@ describe("postrider doctor", () => {
     onTestFinished(() => void talker.process.kill("SIGKILL"));
     await talker.heard<SaidByTalker>(({ step }) => step === "running");
     for (const args of [["--full"], ["--fix"], []]) {
-      const report = await examined(...args);
-      expect([report.code, wrongIn(report), report.fixed]).toEqual([0, [], []]);
+      const report = await runDoctor(...args);
+      expect([report.code, listProblems(report), report.fixed]).toEqual([0, [], []]);
     }
     talker.tell("stop");
     expect((await talker.ended).code).toBe(0);
   });
 
   it("creates neither a home nor a database", async () => {
-    expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
+    expect(await runDoctor("--fix")).toMatchObject({ code: 0, ok: true });
     expect(existsSync(home)).toBe(false);
     mkdirSync(home, { mode: 0o700 });
-    expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
+    expect(await runDoctor("--fix")).toMatchObject({ code: 0, ok: true });
     expect(existsSync(database)).toBe(false);
   });
 
@@ -153,12 +153,12 @@ describe("postrider doctor", () => {
     await furnish();
     mkdirSync(join(`${home}.workspace`, "owner"), { recursive: true, mode: 0o755 });
     writeFileSync(join(`${home}.workspace`, "owner", "run.sh"), "", { mode: 0o755 });
-    expect(wrongIn(await examined())).toEqual([]);
+    expect(listProblems(await runDoctor())).toEqual([]);
     mkdirSync(join(home, "workspace"), { mode: 0o700 });
-    expect(wrongIn(await examined())).toEqual([]);
+    expect(listProblems(await runDoctor())).toEqual([]);
     mkdirSync(join(home, "workspace", "owner"), { mode: 0o700 });
-    const report = await examined();
-    expect([report.code, wrongIn(report)]).toEqual([0, ["warning workspaces"]]);
+    const report = await runDoctor();
+    expect([report.code, listProblems(report)]).toEqual([0, ["warning workspaces"]]);
     const { text, todo } = report.checks.find(({ check }) => check === "workspaces") ?? {};
     expect(text).toContain(`${home}.workspace`);
     expect(todo).toContain(`cp -Rn '${home}/workspace/.'`);
@@ -168,10 +168,10 @@ describe("postrider doctor", () => {
     await furnish();
     chmodSync(home, 0o755);
     chmodSync(database, 0o644);
-    const report = await examined();
-    expect(wrongIn(report)).toEqual(["problem permissions"]);
+    const report = await runDoctor();
+    expect(listProblems(report)).toEqual(["problem permissions"]);
     expect(report.code).toBe(1);
-    expect((await examined("--fix")).code).toBe(0);
+    expect((await runDoctor("--fix")).code).toBe(0);
     expect(statSync(home).mode & 0o777).toBe(0o700);
     expect(statSync(database).mode & 0o777).toBe(0o600);
   });
@@ -291,15 +291,15 @@ describe("postrider doctor", () => {
   ])("finds %s, and repairs it", async (_, checks, change) => {
     await furnish();
     damage(change);
-    const found = await examined();
+    const found = await runDoctor();
     expect(found.code).toBe(1);
     const problems = found.checks.filter(({ state }) => state === "problem");
     for (const check of checks) expect(problems.map((one) => one.check)).toContain(check);
     for (const { todo } of problems) expect(todo).toMatch(/--fix/);
-    const mended = await examined("--fix");
+    const mended = await runDoctor("--fix");
     expect(mended.fixed.length).toBeGreaterThan(0);
-    expect([mended.code, wrongIn(mended)]).toEqual([0, []]);
-    expect(wrongIn(await examined("--full"))).toEqual([]);
+    expect([mended.code, listProblems(mended)]).toEqual([0, []]);
+    expect(listProblems(await runDoctor("--full"))).toEqual([]);
 
     // The repaired home is usable.
     const store = await sqliteStore({ file: database, mode: "in-process" });
@@ -318,9 +318,9 @@ describe("postrider doctor", () => {
       db.exec(`insert into words (words, rowid, terms) values ('delete', ${idOf} + 1, 'one');
         insert into words (rowid, terms) values (${idOf} + 1, 'eleven')`);
     });
-    expect(wrongIn(await examined())).toEqual([]);
-    expect(wrongIn(await examined("--full"))).toEqual(["problem search_index"]);
-    expect(wrongIn(await examined("--full", "--fix"))).toEqual([]);
+    expect(listProblems(await runDoctor())).toEqual([]);
+    expect(listProblems(await runDoctor("--full"))).toEqual(["problem search_index"]);
+    expect(listProblems(await runDoctor("--full", "--fix"))).toEqual([]);
   });
 
   it("warns about lost messages and attachments, which cannot be repaired", async () => {
@@ -328,8 +328,8 @@ describe("postrider doctor", () => {
     damage((db) => {
       db.exec(`delete from messages where id = ${idOf} + 2; delete from blob_uses; delete from blobs`);
     });
-    const report = await examined("--fix");
-    expect(wrongIn(report).sort()).toEqual(["warning attachments", "warning messages", "warning views"]);
+    const report = await runDoctor("--fix");
+    expect(listProblems(report).sort()).toEqual(["warning attachments", "warning messages", "warning views"]);
   });
 
   it("warns about crashed processes, their leases, and pending messages", async () => {
@@ -348,10 +348,10 @@ describe("postrider doctor", () => {
       message: { role: "user", parts: [{ type: "text", text: "anybody?" }] },
     });
     await store.close();
-    const report = await examined();
-    expect(wrongIn(report)).toEqual(["warning runners", "warning leases", "warning inbox"]);
+    const report = await runDoctor();
+    expect(listProblems(report)).toEqual(["warning runners", "warning leases", "warning inbox"]);
     expect(report.code).toBe(0);
-    expect(wrongIn(await examined("--fix"))).toEqual(["warning inbox"]);
+    expect(listProblems(await runDoctor("--fix"))).toEqual(["warning inbox"]);
   });
 
   it("reads no message with --quick, and reports which checks it skipped", async () => {
@@ -360,7 +360,7 @@ describe("postrider doctor", () => {
       db.exec("update sessions set config = '{broken' where id = 'origin'");
       db.exec("update messages set meta = '{broken' where id = (select max(id) from messages)");
     });
-    const { checks, code } = await examined("--quick");
+    const { checks, code } = await runDoctor("--quick");
     expect(code).toBe(1);
     const names = checks.map(({ check }) => check);
     for (const left of ["integrity", "counters", "messages", "attachments", "search_index"])
@@ -369,7 +369,7 @@ describe("postrider doctor", () => {
       expect.stringMatching(/^sessions\.config is not readable in 1 row: \w+\.$/),
     ]);
     expect(checks.find(({ check }) => check === "depth")?.text).toContain("were not checked");
-    const whole = await examined();
+    const whole = await runDoctor();
     expect(whole.checks.map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/^messages\.meta is not readable in 1 row: \d+:\d+\.$/),
     );
@@ -419,7 +419,7 @@ describe("postrider doctor", () => {
     change();
     const before = readFileSync(database);
     for (const args of [[], ["--fix"], ["--full", "--fix"]]) {
-      const report = await examined(...args);
+      const report = await runDoctor(...args);
       expect(report.code).toBe(1);
       const found = report.checks.find((one) => one.check === check);
       expect(found).toMatchObject({ state: "problem", text: expect.stringMatching(sentence) });
@@ -431,8 +431,8 @@ describe("postrider doctor", () => {
   it("reports a write-ahead log without its database", async () => {
     mkdirSync(home, { mode: 0o700 });
     writeFileSync(`${database}-wal`, "frames", { mode: 0o600 });
-    const report = await examined("--fix");
-    expect([report.code, wrongIn(report)]).toEqual([1, ["problem database"]]);
+    const report = await runDoctor("--fix");
+    expect([report.code, listProblems(report)]).toEqual([1, ["problem database"]]);
     expect(existsSync(database)).toBe(false);
   });
 });

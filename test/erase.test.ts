@@ -180,7 +180,7 @@ async function admit(store: Store, person: string): Promise<void> {
 }
 
 /** Anna and Bob, in direct chats and in a group with a shared session, often enough that their texts share pages. */
-async function village(rounds: number): Promise<{ anna: string; shared: string }> {
+async function createVillage(rounds: number): Promise<{ anna: string; shared: string }> {
   const store = await sqliteStore({ file: database });
   const sessions = createSessions({ store });
   const runner = localRunner();
@@ -237,7 +237,7 @@ function wordsIn(...files: string[]): string[] {
 }
 
 /** All data of Bob, as it is read. */
-async function bobs(shared: string): Promise<unknown> {
+async function readBob(shared: string): Promise<unknown> {
   const store = await sqliteStore({ file: database, mode: "in-process" });
   try {
     const sessions = createSessions({ store });
@@ -264,13 +264,13 @@ async function bobs(shared: string): Promise<unknown> {
 
 describe("postrider erase", () => {
   it("leaves none of a person's words in the database or its write-ahead log, and keeps the data of others", async () => {
-    const { anna, shared } = await village(40);
+    const { anna, shared } = await createVillage(40);
     expect(new Set(wordsIn(database))).toEqual(new Set(ANNAS));
-    const before = await bobs(shared);
+    const before = await readBob(shared);
     const { code, out, err } = await cli(home, "erase", "signal:anna-uuid", "--yes", "--json");
     expect([code, err]).toEqual([0, ""]);
     expect(wordsIn(database, `${database}-wal`, `${database}-shm`)).toEqual([]);
-    expect(await bobs(shared)).toEqual(before);
+    expect(await readBob(shared)).toEqual(before);
 
     const told = JSON.parse(out) as Told;
     expect(told).toMatchObject({
@@ -326,7 +326,7 @@ describe("postrider erase", () => {
   });
 
   it("names the copies that still contain the data, and removes them with --backups", async () => {
-    await village(2);
+    await createVillage(2);
     mkdirSync(join(home, "backups"), { mode: 0o700 });
     const copies = [
       join(home, "backups", "postrider-20260315T040000Z.db"),
@@ -348,8 +348,8 @@ describe("postrider erase", () => {
   });
 
   it("finishes in a second run after it was killed, with the counts of the first run", async () => {
-    const { anna, shared } = await village(60);
-    const before = await bobs(shared);
+    const { anna, shared } = await createVillage(60);
+    const before = await readBob(shared);
     const counts = look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
     let kills = 0;
     for (const until of [0.98, 0.9, 0.8]) {
@@ -376,13 +376,13 @@ describe("postrider erase", () => {
     }
     expect(kills).toBeGreaterThan(0);
     expect(wordsIn(database, `${database}-wal`)).toEqual([]);
-    expect(await bobs(shared)).toEqual(before);
+    expect(await readBob(shared)).toEqual(before);
     expect(readdirSync(join(home, "reports")).filter((name) => name.endsWith(".json"))).toHaveLength(1);
     expect(await cli(home, "doctor")).toMatchObject({ code: 0 });
   });
 
   it("finishes an erasure that was interrupted before the file was cleaned", async () => {
-    const { anna } = await village(3);
+    const { anna } = await createVillage(3);
     const store = await sqliteStore({ file: database, mode: "in-process" });
     const data = await store.access.readPersonData({ person: anna });
     for (let step: ErasureProgress = { done: false }; !step.done; )
@@ -411,7 +411,7 @@ describe("postrider erase", () => {
   });
 
   it("cleans the file while 64 sessions of another process write, and damages none of them", async () => {
-    const { anna } = await village(10);
+    const { anna } = await createVillage(10);
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
     await talker.heard<SaidByTalker>(({ step }) => step === "running");
@@ -429,7 +429,7 @@ describe("postrider erase", () => {
   });
 
   it("erases thousands of messages, and the search of others still works", async () => {
-    const { anna, shared } = await village(2);
+    const { anna, shared } = await createVillage(2);
     const store = await sqliteStore({ file: database });
     await createSessions({ store }).append(
       { person: anna },
@@ -438,16 +438,16 @@ describe("postrider erase", () => {
     );
     await indexed(database);
     await store.close();
-    const before = await bobs(shared);
+    const before = await readBob(shared);
     const { code, out } = await cli(home, "erase", anna, "--yes", "--json");
     expect([code, (JSON.parse(out) as Told).counts.messages]).toEqual([0, 2 * 4 + 40 + 3000]);
     expect(wordsIn(database, `${database}-wal`)).toEqual([]);
-    expect(await bobs(shared)).toEqual(before);
+    expect(await readBob(shared)).toEqual(before);
     expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
   });
 
   it("asks for confirmation, and erases only if the id is typed", async () => {
-    const { anna } = await village(1);
+    const { anna } = await createVillage(1);
     const before = look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
     const count = (): unknown =>
       look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
@@ -459,10 +459,10 @@ describe("postrider erase", () => {
       expect(code).toBe(5);
       expect(err).toContain("--yes");
     }
-    expect((await typed("yes\n", "erase", anna)).code).toBe(5);
-    expect((await typed("", "erase", anna)).code).toBe(5);
+    expect((await runTyped("yes\n", "erase", anna)).code).toBe(5);
+    expect((await runTyped("", "erase", anna)).code).toBe(5);
     expect(count()).toBe(before);
-    const { code, err, out } = await typed(`${anna}\n`, "erase", anna);
+    const { code, err, out } = await runTyped(`${anna}\n`, "erase", anna);
     expect(code).toBe(0);
     expect(err).toMatch(/permanently erases 2 sessions with 44 messages, 1 message in shared chats/);
     expect(out).toMatch(/contains no remnants/);
@@ -470,7 +470,7 @@ describe("postrider erase", () => {
   });
 
   it("reports an unknown person, and changes nothing", async () => {
-    await village(1);
+    await createVillage(1);
     const before = readFileSync(database);
     for (const nobody of ["p_000000000000", "signal:nobody", "Anna Beispiel"])
       expect(await cli(home, "erase", nobody, "--yes")).toMatchObject({ code: 3, out: "" });
@@ -479,7 +479,7 @@ describe("postrider erase", () => {
 });
 
 /** As in a terminal, with typed input. */
-async function typed(text: string, ...args: string[]) {
+async function runTyped(text: string, ...args: string[]) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const [output, notices] = [new PassThrough(), new PassThrough()];
   input.end(text);
@@ -495,7 +495,7 @@ async function typed(text: string, ...args: string[]) {
 
 describe("postrider export-person", () => {
   it("writes all data of a person, and none of others", async () => {
-    const { anna, shared } = await village(3);
+    const { anna, shared } = await createVillage(3);
     const file = join(folder, "anna.jsonl");
     const { code, out, err } = await cli(home, "export-person", "signal:anna-4711", file, "--json");
     expect([code, err]).toEqual([0, ""]);
@@ -545,7 +545,7 @@ describe("postrider export-person", () => {
   });
 
   it("overwrites a file only with --force, and reports an unknown person", async () => {
-    await village(1);
+    await createVillage(1);
     const file = join(folder, "anna.jsonl");
     writeFileSync(file, "precious");
     expect(await cli(home, "export-person", "signal:anna-4711", file)).toMatchObject({ code: 5 });

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { driveFullDisk, type FullDiskReport } from "./full-disk/drive.ts";
 import { check } from "./kill/checker.ts";
 import type { Operation, OperationName } from "./kill/journal.ts";
+import { copyDamaged } from "./support/copy-damaged.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { schedule } from "./support/schedule.ts";
-import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_303;
 const FILLS = schedule(5, 15);
@@ -42,7 +42,7 @@ describe("processes on a disk that is full repeatedly", () => {
   // A check that cannot fail proves nothing.
   it("are checked by a judge that detects a loss", () => {
     const one = acknowledged("append");
-    const copy = spoiled(file, `delete from messages where text like '[${one.key}] 1/%'`);
+    const copy = copyDamaged(file, `delete from messages where text like '[${one.key}] 1/%'`);
     expect(check(copy, report.journal, true).lost).toContainEqual(expect.stringContaining(one.key));
   });
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 /** A person with an open approval request of a gateway that was killed. */
-async function askedAndKilled(scene: Scene) {
+async function askThenKill(scene: Scene) {
   const { people } = scene;
   const first = scene.start({ agent: ASKING });
   await first.ready();
@@ -41,18 +41,18 @@ async function askedAndKilled(scene: Scene) {
 }
 
 /** Without marked repetitions of requests that were being sent when the gateway was killed. */
-const questionsIn = (texts: readonly string[]): number =>
+const countQuestions = (texts: readonly string[]): number =>
   texts.filter((text) => text.includes("May I?") && !isMarkedAsRepeated(text)).length;
 
 describe("an approval request of a gateway that was killed", () => {
   it("stays open, is not sent twice, and its buttons work after the restart", async ({ onTestFinished }) => {
     const scene = sceneOf(telegram, onTestFinished);
-    const { people, user, chat, question } = await askedAndKilled(scene);
+    const { people, user, chat, question } = await askThenKill(scene);
     const second = scene.start({ agent: ASKING });
     await second.logged(({ words, fields }) => words === "a turn started" && fields.attempt === 2);
     await people.press(chat, question.id, user, "Once");
     await people.untilShown(chat, "gone");
-    expect(questionsIn(await textsIn(people, chat))).toBe(1);
+    expect(countQuestions(await textsIn(people, chat))).toBe(1);
   });
 
   it.for([
@@ -62,17 +62,17 @@ describe("an approval request of a gateway that was killed", () => {
     "accepts the answer %s that arrived while the gateway was down",
     async ([label, said], { onTestFinished }) => {
       const scene = sceneOf(telegram, onTestFinished);
-      const { people, user, chat, question } = await askedAndKilled(scene);
+      const { people, user, chat, question } = await askThenKill(scene);
       await people.press(chat, question.id, user, label);
       scene.start({ agent: ASKING });
       await people.untilShown(chat, said);
-      expect(questionsIn(await textsIn(people, chat))).toBe(1);
+      expect(countQuestions(await textsIn(people, chat))).toBe(1);
     },
   );
 
   it("is not answered by the text yes", async ({ onTestFinished }) => {
     const scene = sceneOf(telegram, onTestFinished);
-    const { people, user, chat, question } = await askedAndKilled(scene);
+    const { people, user, chat, question } = await askThenKill(scene);
     scene.start({ agent: ASKING });
     await people.say(chat, user, "yes");
     await people.untilIdle();

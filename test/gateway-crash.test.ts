@@ -38,7 +38,7 @@ interface Stage {
   /** A gateway that runs until the end of the test. */
   run(more?: Partial<ChildOptions>): Child;
   /** A gateway that crashes at this point. Resolves after the crash. */
-  fall(killAt: string, more?: Partial<ChildOptions>): Promise<void>;
+  crash(killAt: string, more?: Partial<ChildOptions>): Promise<void>;
   /** Sends another text and waits for its answer: everything else in progress was delivered before it. */
   settle(place?: ChatPlace): Promise<void>;
   /** The texts of the bot's messages, without the answer for `settle`. */
@@ -76,7 +76,7 @@ async function stage(
   return {
     judge,
     run: (others = {}) => start(others),
-    async fall(killAt, others = {}) {
+    async crash(killAt, others = {}) {
       const { signal, code } = await start({ ...others, killAt }).ended;
       expect({ killAt, signal, code }).toEqual({ killAt, signal: "SIGKILL", code: null });
     },
@@ -98,9 +98,9 @@ const effects = (witnessed: readonly Witnessed[]): string[] =>
 
 describe.concurrent("a gateway that crashes before the message is stored", () => {
   it("answers it once, because the messenger redelivers it", async (test) => {
-    const { judge, fall, run, settle, texts } = await stage(test, "unknowable");
+    const { judge, crash, run, settle, texts } = await stage(test, "unknowable");
     await judge.say(ann, "ann", "[q1]");
-    await fall("accept:before");
+    await crash("accept:before");
     run();
     await settle();
     expect(await texts()).toEqual([ANSWER]);
@@ -111,9 +111,9 @@ describe.concurrent("a gateway that crashes after the message is stored", () => 
   it.for(some(["accept:after", "agent:before", "agent:during", "agent:after", "finish:before"]))(
     "at %s answers the message once, after the restart",
     async (killAt, test) => {
-      const { judge, fall, run, settle, texts } = await stage(test, "unknowable");
+      const { judge, crash, run, settle, texts } = await stage(test, "unknowable");
       await judge.say(ann, "ann", "[q1]");
-      await fall(killAt);
+      await crash(killAt);
       run();
       await judge.until("the answer", (all) => isShown(all, "[q1]"));
       await judge.bringAgain(ann.chat);
@@ -123,9 +123,9 @@ describe.concurrent("a gateway that crashes after the message is stored", () => 
   );
 
   it("answers messages that arrived while it was down, in order and once", async (test) => {
-    const { judge, fall, run, settle, texts } = await stage(test, "unknowable");
+    const { judge, crash, run, settle, texts } = await stage(test, "unknowable");
     await judge.say(ann, "ann", "[q1]");
-    await fall("agent:during");
+    await crash("agent:during");
     await judge.say(ann, "ann", "[q2]");
     await judge.say(ann, "ann", "[q3]");
     run();
@@ -134,10 +134,10 @@ describe.concurrent("a gateway that crashes after the message is stored", () => 
   });
 
   it("gives up after the second crash in the same turn, notifies the person, and continues", async (test) => {
-    const { judge, fall, run, settle, texts } = await stage(test, "unknowable");
+    const { judge, crash, run, settle, texts } = await stage(test, "unknowable");
     await judge.say(ann, "ann", "[q1]");
-    await fall("agent:during");
-    await fall("agent:during");
+    await crash("agent:during");
+    await crash("agent:during");
     run();
     await settle();
     const [notice, ...more] = await texts();
@@ -158,9 +158,9 @@ describe.concurrent("a gateway that crashes during a tool call with an outside e
   )(
     "at %s does not repeat the call, notifies the person, and asks how to continue",
     async ([killAt, times], test) => {
-      const { judge, fall, run, settle, texts } = await stage(test, "unknowable");
+      const { judge, crash, run, settle, texts } = await stage(test, "unknowable");
       await judge.say(ann, "ann", "[q1] errand letter");
-      await fall(killAt);
+      await crash(killAt);
       run();
       await judge.until("the notice", (all) => isShown(all, "errand may have acted"));
       await settle();
@@ -173,9 +173,9 @@ describe.concurrent("a gateway that crashes during a tool call with an outside e
   );
 
   it("runs the call if it had not started", async (test) => {
-    const { judge, fall, run, settle, texts } = await stage(test, "unknowable");
+    const { judge, crash, run, settle, texts } = await stage(test, "unknowable");
     await judge.say(ann, "ann", "[q1] errand letter");
-    await fall("agent:before");
+    await crash("agent:before");
     run();
     await settle();
     expect(await texts()).toEqual([ANSWER]);
@@ -189,9 +189,9 @@ describe.concurrent.each(EVERY)(
     it.for(some(["finish:after", "send:before"]))(
       "that crashes at %s sends it once",
       async (killAt, test) => {
-        const { judge, fall, run, settle, texts } = await stage(test, outbound);
+        const { judge, crash, run, settle, texts } = await stage(test, outbound);
         await judge.say(ann, "ann", "[q1]");
-        await fall(killAt);
+        await crash(killAt);
         run();
         await settle();
         const [answer, ...more] = await texts();
@@ -205,9 +205,9 @@ describe.concurrent.each(EVERY)(
     it.for(some(["send:after", "settle:before"]))(
       "that crashes at %s repeats it at most once, with a mark",
       async (killAt, test) => {
-        const { judge, fall, run, settle, texts } = await stage(test, outbound);
+        const { judge, crash, run, settle, texts } = await stage(test, outbound);
         await judge.say(ann, "ann", "[q1]");
-        await fall(killAt);
+        await crash(killAt);
         run();
         await settle();
         const marked = outbound === "unknowable" ? [`${REPEATED_MARK}\n${ANSWER}`] : [];
@@ -216,9 +216,9 @@ describe.concurrent.each(EVERY)(
     );
 
     it("that crashes at settle:after does not send it again", async (test) => {
-      const { judge, fall, run, settle, texts } = await stage(test, outbound);
+      const { judge, crash, run, settle, texts } = await stage(test, outbound);
       await judge.say(ann, "ann", "[q1]");
-      await fall("settle:after");
+      await crash("settle:after");
       run();
       await settle();
       expect(await texts()).toEqual([ANSWER]);
@@ -235,9 +235,9 @@ describe.concurrent.each(EVERY)(
     });
 
     it("in several messages sends each once and in order when it crashes between them", async (test) => {
-      const { judge, fall, run, settle, texts } = await stage(test, outbound);
+      const { judge, crash, run, settle, texts } = await stage(test, outbound);
       await judge.say(ann, "ann", "[q1] long 5000");
-      await fall("settle:before:2");
+      await crash("settle:before:2");
       run();
       await settle();
       const pieces = (await texts()).filter((text) => !isMarkedAsRepeated(text));
@@ -248,9 +248,9 @@ describe.concurrent.each(EVERY)(
     });
 
     it("of the maximum length sends it again, although the mark makes it longer", async (test) => {
-      const { judge, fall, run, settle, texts } = await stage(test, outbound);
+      const { judge, crash, run, settle, texts } = await stage(test, outbound);
       await judge.say(ann, "ann", "[q1] long 2000");
-      await fall("settle:before");
+      await crash("settle:before");
       run();
       await settle();
       const whole = ANSWER.padEnd(2000, "x").replace(/\s/g, "");
@@ -346,9 +346,9 @@ describe.concurrent.each(["idempotent", "unknowable"] as const)(
         "settle:before",
       ]),
     )("and crashes at %s shows the answer once", async (killAt, test) => {
-      const { judge, fall, run, settle, shown } = await stage(test, outbound, { streaming: true });
+      const { judge, crash, run, settle, shown } = await stage(test, outbound, { streaming: true });
       await judge.say(ann, "ann", slow);
-      await fall(killAt);
+      await crash(killAt);
       run();
       await settle();
       const texts = (await shown()).map(({ text }) => text);
@@ -363,9 +363,9 @@ describe.concurrent.each(EVERY)(
     it.for(some(["beginDraft:after", "send:before", "send:after"]))(
       "and crashes at %s, when it is unknown whether the draft is shown, shows the complete answer once",
       async (killAt, test) => {
-        const { judge, fall, run, settle, shown } = await stage(test, outbound, { streaming: true });
+        const { judge, crash, run, settle, shown } = await stage(test, outbound, { streaming: true });
         await judge.say(ann, "ann", slow);
-        await fall(killAt);
+        await crash(killAt);
         run();
         await settle();
         const texts = (await shown()).map(({ text }) => text);
@@ -398,9 +398,9 @@ describe.concurrent("a gateway that crashes during a command", () => {
   it.for(
     some(["acceptCommand:before", "acceptCommand:after", "enqueue:before", "enqueue:after", "send:after"]),
   )("at %s answers it once, if it only reads", async (killAt, test) => {
-    const { judge, fall, run, settle, texts } = await stage(test, "idempotent");
+    const { judge, crash, run, settle, texts } = await stage(test, "idempotent");
     await judge.say(ann, "ann", "/status");
-    await fall(killAt);
+    await crash(killAt);
     run();
     await settle();
     expect(await texts()).toHaveLength(1);
@@ -409,10 +409,10 @@ describe.concurrent("a gateway that crashes during a command", () => {
   it.for(some(["setTitle:before", "setTitle:after", "enqueue:before"]))(
     "at %s reports that the command may have taken effect, if it changes something",
     async (killAt, test) => {
-      const { judge, fall, run, settle, texts } = await stage(test, "idempotent");
+      const { judge, crash, run, settle, texts } = await stage(test, "idempotent");
       await judge.say(ann, "ann", "[q0]");
       await judge.say(ann, "ann", "/title Blue");
-      await fall(killAt);
+      await crash(killAt);
       run();
       await settle();
       const replies = (await texts()).filter((text) => !text.includes("[q0]"));

@@ -16,7 +16,7 @@ const allowed = (...ids: readonly (string | number)[]) => ({
 });
 
 /** The numbers of the accepted messages of a chat, in order. */
-function takenFrom({ accepted }: IntakeRoom, chat: string | number): number[] {
+function listAccepted({ accepted }: IntakeRoom, chat: string | number): number[] {
   return accepted().flatMap((taken) => (taken.chat === String(chat) ? [Number(taken.messageId)] : []));
 }
 
@@ -26,7 +26,7 @@ function expectOnceInOrder(numbers: readonly number[]): void {
 
 describe("one chat that sends two thousand messages on Telegram", () => {
   /** All messages are pending at Telegram before the gateway starts; the honest one is in the middle of the flood. */
-  async function flooded(flooder: "stranger" | "member") {
+  async function startFlooded(flooder: "stranger" | "member") {
     const scene = await telegramScene();
     const { fake, dm, ann } = scene;
     const chat = await fake.openDm(FLOODER);
@@ -41,15 +41,15 @@ describe("one chat that sends two thousand messages on Telegram", () => {
   it.each(["stranger", "member"] as const)(
     "delays other chats by only a few steps if its sender is a %s",
     async (who) => {
-      const { fake, dm, chat, room } = await flooded(who);
+      const { fake, dm, chat, room } = await startFlooded(who);
       await fake.untilShown(dm, "You said: is anybody there?");
       const honest = room.accepted().filter((taken) => taken.chat === String(dm));
       expect(honest).toHaveLength(1);
       expect(honest[0]?.step).toBeLessThan(MOST_STEPS);
       await fake.untilIdle();
       expect(await shownIn(fake, dm)).toHaveLength(1);
-      expectOnceInOrder(takenFrom(room, chat));
-      expect(takenFrom(room, chat)).toHaveLength(who === "member" ? FLOOD : 1);
+      expectOnceInOrder(listAccepted(room, chat));
+      expect(listAccepted(room, chat)).toHaveLength(who === "member" ? FLOOD : 1);
     },
     60_000,
   );
@@ -72,7 +72,7 @@ describe("one chat that sends two thousand messages at once", () => {
       expect(taken?.step).toBeLessThan(10);
       expect(await messenger.sent("ann", 1)).toEqual(["You said: is anybody there?"]);
       await Promise.all([...before, ...after]);
-      expectOnceInOrder(takenFrom(room, "eve"));
+      expectOnceInOrder(listAccepted(room, "eve"));
     },
   );
 
@@ -83,16 +83,16 @@ describe("one chat that sends two thousand messages at once", () => {
     const receiver = await messenger.receiver;
     const flood = Array.from({ length: FLOOD }, (_, at) => messenger.message("eve", `flood ${at}`));
     await Promise.all(flood.map((one) => receiver.receiveMessage(one)));
-    expect(takenFrom(room, "eve")).toEqual(flood.slice(0, 1000).map(({ messageId }) => Number(messageId)));
+    expect(listAccepted(room, "eve")).toEqual(flood.slice(0, 1000).map(({ messageId }) => Number(messageId)));
     const texts = await messenger.sent("eve", 1);
     expect(texts.filter((words) => words.includes("so this one was dropped"))).toHaveLength(1);
     await receiver.receiveMessage(messenger.message("eve", "later"));
-    expect(takenFrom(room, "eve")).toHaveLength(1001);
+    expect(listAccepted(room, "eve")).toHaveLength(1001);
   });
 });
 
 describe("a stranger", () => {
-  async function opened(settings = allowed("ann")) {
+  async function openRoom(settings = allowed("ann")) {
     const messenger = memoryMessenger();
     const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
     const receiver = await messenger.receiver;
@@ -103,7 +103,7 @@ describe("a stranger", () => {
   }
 
   it("who has a code causes no further row, and one cursor update for many messages", async () => {
-    const { messenger, room, say, writes } = await opened();
+    const { messenger, room, say, writes } = await openRoom();
     await say("eve", "hello");
     await messenger.sent("eve", 1);
     const before = writes().length;
@@ -117,7 +117,7 @@ describe("a stranger", () => {
   });
 
   it("who got a code before a restart causes no row after it", async () => {
-    const { messenger, room, say } = await opened();
+    const { messenger, room, say } = await openRoom();
     await say("eve", "hello");
     await messenger.sent("eve", 1);
     const later = memoryMessenger();
@@ -128,11 +128,11 @@ describe("a stranger", () => {
       home: room.home,
     });
     await (await later.receiver).receiveMessage(later.message("eve", "hello?"));
-    expect(takenFrom(again, "eve")).toEqual([]);
+    expect(listAccepted(again, "eve")).toEqual([]);
   });
 
   it("gets another code after ten minutes", async () => {
-    const { messenger, room, say } = await opened();
+    const { messenger, room, say } = await openRoom();
     await say("eve", "hello");
     const [first] = await messenger.sent("eve", 1);
     await room.pass(HOUR / 6);
@@ -143,7 +143,7 @@ describe("a stranger", () => {
   });
 
   it("gets access by the owner's code during their own flood, and the next message is answered", async () => {
-    const { messenger, room, receiver } = await opened();
+    const { messenger, room, receiver } = await openRoom();
     const { store, clock } = room.home;
     const { code } = await createLinkCode({ store, clock, platform: "telegram", person: OWNER });
     const words = [...Array.from({ length: 100 }, (_, at) => `flood ${at}`), `/pair ${code}`, "am I in?"];
@@ -154,7 +154,7 @@ describe("a stranger", () => {
   });
 
   it("who guesses codes is locked out after five guesses, and causes no more writes", async () => {
-    const { writes, say, messenger } = await opened();
+    const { writes, say, messenger } = await openRoom();
     for (let at = 0; at < 6; at += 1) await say("eve", "/pair ABCD-EFGH");
     await say("eve", "a message behind the last guess");
     await messenger.sent("eve", 1);

@@ -80,7 +80,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       const ended = join(room.home.folder, "processes", id, "exit");
       while (!existsSync(ended)) await pause();
       const at = Math.round(statSync(ended).mtimeMs);
-      while (isAlive(placeOf({ status }))) await pause();
+      while (isAlive(getIdentity({ status }))) await pause();
       await pause(1000);
       room.client();
       const row = await room.ended(id);
@@ -140,19 +140,19 @@ describe("the keeper is killed", () => {
     const client = room.client();
     for (const kept of [silent, other]) {
       const { status } = await room.until(kept.id, isDetached);
-      expect(status).toMatchObject({ state: "running", ...placeOf(kept) });
-      expect(isAlive(placeOf(kept))).toBe(true);
+      expect(status).toMatchObject({ state: "running", ...getIdentity(kept) });
+      expect(isAlive(getIdentity(kept))).toBe(true);
     }
     await expect(client.write(silent.id, "x")).rejects.toMatchObject({
       code: "closed",
       message: expect.stringContaining("detached"),
     });
-    process.kill(-placeOf(silent).pid, "SIGKILL");
+    process.kill(-getIdentity(silent).pid, "SIGKILL");
     expect((await room.ended(silent.id)).status).toMatchObject({ exit: { unknown: true } });
 
     const killed = await client.kill(other.id);
     expect(killed.status).toMatchObject({ state: "ended", exit: { unknown: true } });
-    expect(isAlive(placeOf(other))).toBe(false);
+    expect(isAlive(getIdentity(other))).toBe(false);
   });
 
   it("after it stored an end: the next keeper removes the files of that process", async () => {
@@ -183,13 +183,13 @@ describe("the keeper is killed", () => {
         now: Date.now(),
       }),
     );
-    const born = `${readStartTime(pid)}0`;
+    const startTime = `${readStartTime(pid)}0`;
     throwIfRefused(
       await room.store.processes.markProcessRunning({
         id,
         keeper: "one that is gone",
         pid,
-        startTime: born,
+        startTime,
         pty: false,
         now: Date.now(),
       }),
@@ -226,11 +226,11 @@ describe("a keeper that gets SIGTERM", () => {
     const { id } = await room.start("trap 'echo bye; exit 5' TERM; echo on; while :; do sleep 0.05; done");
     await room.until(id, (_, printed) => printed.includes("on"));
     const pid = (await room.keeperPid()) ?? 0;
-    const born = readStartTime(pid) ?? "";
+    const startTime = readStartTime(pid) ?? "";
     process.kill(pid, "SIGTERM");
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 5 } });
     expect(await room.printed(id)).toMatch(/^on\n(Terminated\n)?bye\n$/);
-    while (isAlive({ pid, startTime: born })) await pause();
+    while (isAlive({ pid, startTime })) await pause();
     expect(await room.keeperPid()).toBe(undefined);
   });
 });
@@ -266,7 +266,10 @@ function isDetached({ status }: Process): boolean {
   return status.state === "running" && status.detached;
 }
 
-function placeOf({ status }: Pick<Process, "status">): { readonly pid: number; readonly startTime: string } {
+function getIdentity({ status }: Pick<Process, "status">): {
+  readonly pid: number;
+  readonly startTime: string;
+} {
   if (status.state !== "running") throw new Error("it does not run");
   return { pid: status.pid, startTime: status.startTime };
 }

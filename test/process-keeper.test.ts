@@ -102,7 +102,7 @@ describe("a process of the keeper", () => {
     const room = await keeperRoom();
     const { id: first } = await room.start("seq 1 20000");
     await room.ended(first);
-    const before = await rss(room);
+    const before = await readRss(room);
     const { id } = await room.start("seq 1 1000000; printf end");
     const { total } = await room.ended(id);
     expect(total).toBe(6_888_896 + 3);
@@ -111,7 +111,7 @@ describe("a process of the keeper", () => {
     let expected = "end";
     for (let n = 1_000_000; expected.length < KEPT_OUTPUT; n -= 1) expected = `${n}\n${expected}`;
     expect(printed).toBe(expected.slice(-KEPT_OUTPUT));
-    expect((await rss(room)) - before).toBeLessThan(60);
+    expect((await readRss(room)) - before).toBeLessThan(60);
   });
 
   it("is ended at its time-out, even if nothing waits for it", async () => {
@@ -155,7 +155,7 @@ describe("ending a process", () => {
     const killed = await room.processes.kill(id);
     expect(killed.status).toMatchObject({ state: "ended", exit: { signal: "SIGKILL" } });
     expect(performance.now() - began).toBeGreaterThan(4900);
-    for (const pid of [...pids, pidOf(status)]) expect(isThere(pid)).toBe(false);
+    for (const pid of [...pids, getPid(status)]) expect(isRunning(pid)).toBe(false);
     expect(await room.processes.kill(id)).toEqual(killed);
   });
 
@@ -169,10 +169,10 @@ describe("ending a process", () => {
     const { id } = await room.start(`${command}\nsleep 1000`);
     await room.until(id, (_row, printed) => /^\d+\n$/.test(printed));
     const pid = Number(await room.printed(id));
-    onTestFinished(() => endIfThere(pid));
-    expect(isThere(pid)).toBe(true);
+    onTestFinished(() => killIfRunning(pid));
+    expect(isRunning(pid)).toBe(true);
     expect((await room.processes.kill(id)).status).toMatchObject({ state: "ended" });
-    expect(isThere(pid)).toBe(false);
+    expect(isRunning(pid)).toBe(false);
   });
 
   it("by its time-out also ends a child with its own session", async () => {
@@ -180,8 +180,8 @@ describe("ending a process", () => {
     const { id } = await room.start("setsid sleep 1000 & echo $!; wait", { timeoutMs: 1500 });
     await room.ended(id);
     const pid = Number(await room.printed(id));
-    onTestFinished(() => endIfThere(pid));
-    while (isThere(pid)) await pause();
+    onTestFinished(() => killIfRunning(pid));
+    while (isRunning(pid)) await pause();
   });
 
   it("is quick if it handles SIGTERM, and reports the real exit code", async () => {
@@ -200,7 +200,7 @@ describe("ending a process", () => {
     onTestFinished(() => void process.kill(pid, "SIGKILL"));
     const { total } = await room.row(id);
     await pause(400);
-    expect(isThere(pid)).toBe(true);
+    expect(isRunning(pid)).toBe(true);
     expect((await room.row(id)).total).toBe(total);
   });
 });
@@ -232,7 +232,7 @@ describe("the keeper's socket", () => {
       "x".repeat(5 * 1024 * 1024),
       Buffer.from([0xff, 0xfe, 0x00, 0x0a]),
     ];
-    for (const text of nonsense) await hungUpOn(room.socket, text);
+    for (const text of nonsense) await waitForHangUp(room.socket, text);
     await room.processes.write(id, "still here\n");
     await room.processes.endInput(id);
     await room.ended(id);
@@ -240,7 +240,7 @@ describe("the keeper's socket", () => {
   });
 });
 
-function hungUpOn(path: string, text: string | Buffer): Promise<void> {
+function waitForHangUp(path: string, text: string | Buffer): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.on("error", () => {});
@@ -249,20 +249,20 @@ function hungUpOn(path: string, text: string | Buffer): Promise<void> {
   });
 }
 
-async function rss(room: KeeperRoom): Promise<number> {
+async function readRss(room: KeeperRoom): Promise<number> {
   const status = readFileSync(`/proc/${await room.keeperPid()}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-function pidOf(status: { state: string; pid?: number }): number {
+function getPid(status: { state: string; pid?: number }): number {
   return status.pid ?? 0;
 }
 
-function endIfThere(pid: number): void {
-  if (pid > 1 && isThere(pid)) process.kill(pid, "SIGKILL");
+function killIfRunning(pid: number): void {
+  if (pid > 1 && isRunning(pid)) process.kill(pid, "SIGKILL");
 }
 
-function isThere(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     const state = /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1];
     return state !== "Z";

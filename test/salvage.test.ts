@@ -96,7 +96,7 @@ function onOriginal<T>(read: (db: Database.Database) => T): T {
   return look(intact, read);
 }
 
-async function salvaged(...args: string[]): Promise<Report> {
+async function runSalvage(...args: string[]): Promise<Report> {
   const before = readFileSync(database);
   const { code, out, err } = await cli(home, "doctor", "--salvage", ...args, "--json");
   expect([code, err]).toEqual([0, ""]);
@@ -178,7 +178,7 @@ describe("postrider doctor --salvage", () => {
       firstVersion(db);
       db.close();
       if (late !== "") await (await sqliteStore({ file: database, mode: "in-process" })).close();
-      const report = await salvaged();
+      const report = await runSalvage();
       expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
       const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
       expect(rows("select id, handle, flushed_seq from sessions")).toEqual([["s1", "k7f", 0]]);
@@ -217,7 +217,7 @@ describe("postrider doctor --salvage", () => {
         (2, 1, 1, 'r1', 2, 1, 'running', '{}', 2, '{"text":"Go nor","thought":""}'),
         (3, 1, 1, 'r1', 3, 1, 'running', '{}', 3, '{"text":');`);
     db.close();
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
     const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
     expect(rows("select pattern, at, never from allowed order by pattern")).toEqual([
@@ -251,7 +251,7 @@ describe("postrider doctor --salvage", () => {
     insert.run(4, "proc_000000000004", 1, '{"mode"', null);
     db.exec("insert into process_output values (1, 1, 0, 'hello'), (2, 3, 0, 'gone'), (3, 4, 0, 'gone')");
     db.close();
-    const report = await salvaged();
+    const report = await runSalvage();
     const dropped = report.tables.filter((one) => one.dropped > 0);
     expect(dropped).toEqual([{ table: "processes", saved: 3, dropped: 1 }]);
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
@@ -282,7 +282,7 @@ describe("postrider doctor --salvage", () => {
         ('profile:main', 1, 1, '["closed"]');
       insert into flushes (session, up_to, asked_at) values (9, 4, 1);`);
     db.close();
-    const report = await salvaged();
+    const report = await runSalvage();
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
     expect((await store.memory.getMemory({ owner: "p_ann" })).entries).toEqual(["likes tea"]);
@@ -297,7 +297,7 @@ describe("postrider doctor --salvage", () => {
 
   it("recovers everything from an intact file", async () => {
     overwrite([], 1);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     expect([report.losses, report.cut, report.unreadable_pages]).toEqual([[], [], []]);
     expect(statSync(report.file).mode & 0o777).toBe(0o600);
@@ -342,7 +342,7 @@ describe("postrider doctor --salvage", () => {
           hit.filter(([, type]) => type === "overflow").length,
         ];
       }) as [number, number];
-      const report = await salvaged();
+      const report = await runSalvage();
       const { whole, cut } = checkMessages(report);
       // Only messages on the overwritten pages are lost.
       expect(whole + cut).toBe(said.size - gone);
@@ -361,7 +361,7 @@ describe("postrider doctor --salvage", () => {
     ) as number[];
     expect(pages.length).toBeGreaterThan(0);
     overwrite(pages, 5);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     expect(report.losses).toEqual([]);
   });
@@ -374,7 +374,7 @@ describe("postrider doctor --salvage", () => {
         .all(),
     ) as number[];
     overwrite(pages.slice(0, 2), 6);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     const made = look(report.file, (db) =>
       db.prepare("select owner, title from sessions where id like 'recovered%'").raw().all(),
@@ -394,7 +394,7 @@ describe("postrider doctor --salvage", () => {
     const bytes = readFileSync(intact);
     bytes.fill(0xa5, 0, PAGE);
     writeFileSync(database, bytes, { mode: 0o600 });
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     for (const table of ["sessions", "views", "pieces", "hidden", "blobs", "people", "profiles"]) {
       const all = (where: string) =>
@@ -416,7 +416,7 @@ describe("postrider doctor --salvage", () => {
     const bytes = Buffer.from(original);
     bytes.fill(0xa5, page * PAGE - 512, page * PAGE);
     writeFileSync(database, bytes, { mode: 0o600 });
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(report.messages).toBeGreaterThan(said.size - cells);
     expect(report.messages + lostIn(report)).toBe(said.size);
   });
@@ -434,7 +434,7 @@ describe("postrider doctor --salvage", () => {
     const last = bytes.length / PAGE;
     bytes.fill(0x5a, (last - 4) * PAGE, (last - 2) * PAGE);
     writeFileSync(database, bytes);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(
       look(report.file, (db) => db.prepare("select text from messages where id = 16777217").pluck().get()),
     ).toBe("said last");

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { copyDamaged } from "./support/copy-damaged.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { schedule } from "./support/schedule.ts";
-import { spoiled } from "./support/spoiled.ts";
 import { checkLines, type LineFindings, type Printed } from "./terminal-kill/checker.ts";
 import { driveTerminalKills, type TerminalKillReport } from "./terminal-kill/drive.ts";
 
@@ -54,7 +54,7 @@ describe("two terminal processes in one home, killed repeatedly during input", (
     ["broken", "a line before an earlier one", "update inbox set n = n + 100000 where n = 1"],
     ["broken", "a turn that still runs", "update turns set state = 'running' where n = 1"],
   ])("are checked by a judge that detects: %s, %s", (kind, _, harm) => {
-    expect(checkLines(spoiled(report.database, harm), report.seen, report.printed)[kind]).not.toEqual([]);
+    expect(checkLines(copyDamaged(report.database, harm), report.seen, report.printed)[kind]).not.toEqual([]);
   });
 
   it("are checked by a judge that detects output that was not stored, was printed twice, or by the wrong process", () => {

@@ -14,7 +14,7 @@ import type { Log } from "../../src/ports/log.ts";
 import { endWithParent, say } from "../support/child.ts";
 import { errandAgent } from "./errand-agent.ts";
 import { fakePlatform } from "./fake-platform.ts";
-import { type Hit, killSwitch, watchedAgent, watchedPlatform, watchedStore } from "./kill-switch.ts";
+import { type Hit, killSwitch, watchAgent, watchPlatform, watchStore } from "./kill-switch.ts";
 import { tellingAgent } from "./telling-agent.ts";
 
 export interface ChildOptions {
@@ -60,7 +60,7 @@ export async function runGateway(
   const { file, judge, outbound, killAt, streaming = false, busy = "queue", maxBytes, home } = options;
   endWithParent();
   const hit = killSwitch(killAt, options.slowAt);
-  const store = watchedStore(
+  const store = watchStore(
     await sqliteStore({ file, mode: "workers", ...(maxBytes !== undefined && { maxBytes }) }),
     hit,
   );
@@ -70,7 +70,7 @@ export async function runGateway(
     ...(outbound !== undefined && { outbound }),
     ...(streaming && { draftEveryMs: 30 }),
   });
-  const agent = watchedAgent(changed(agentOf(options, hit)), hit);
+  const agent = watchAgent(changed(agentOf(options, hit)), hit);
   const settings: GatewaySettings = {
     zone: "UTC",
     profile: "main",
@@ -102,7 +102,7 @@ export async function runGateway(
     store,
     runner: localRunner(),
     clock: options.aheadMs === undefined ? systemClock : clockAhead(options.aheadMs),
-    platforms: [watchedPlatform(platform, hit, () => say({ ready: true } satisfies ChildLine))],
+    platforms: [watchPlatform(platform, hit, () => say({ ready: true } satisfies ChildLine))],
     settings: () => settings,
     agent: () => agent,
     log: printed(),

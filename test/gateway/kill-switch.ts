@@ -27,7 +27,7 @@ export function killSwitch(at: string | undefined, slow?: string): Hit {
 }
 
 /** The same store, with a point before and after each call. */
-export function watchedStore(store: Store, hit: Hit): Store {
+export function watchStore(store: Store, hit: Hit): Store {
   return wrapStore(store, async ({ name, run }) => {
     await hit(`${name}:before`);
     const result = await run();
@@ -37,7 +37,7 @@ export function watchedStore(store: Store, hit: Hit): Store {
 }
 
 /** The same platform, with points around sending; `ready` is called when it is connected. */
-export function watchedPlatform(platform: Platform, hit: Hit, ready: () => void): Platform {
+export function watchPlatform(platform: Platform, hit: Hit, ready: () => void): Platform {
   const calls = watched(platform, hit, (name) => name === "send" || name === "edit" || name === "lookUp");
   return {
     ...calls,
@@ -56,7 +56,7 @@ export function watchedPlatform(platform: Platform, hit: Hit, ready: () => void)
 }
 
 /** The same agent, with points in its stream. The agent itself calls those of tools. */
-export function watchedAgent(agent: Agent, hit: Hit): Agent {
+export function watchAgent(agent: Agent, hit: Hit): Agent {
   return {
     ...agent,
     async *run(turn, signal): AsyncGenerator<AgentEvent> {

@@ -119,10 +119,10 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
       child = started.child;
       const { lifeMs = LONGEST_LIFE_MS } = variant;
       const ms = killAt === undefined ? random.between(0, Math.floor(lifeMs * 0.45)) : lifeMs;
-      const fell = await fall(child, ms).finally(started.stop);
+      const fell = await waitForCrash(child, ms).finally(started.stop);
       report.errors.push(...fell.errors);
       report.kills += 1;
-      const { turns, sends } = leftIn(file);
+      const { turns, sends } = countUnfinished(file);
       if (turns > 0) report.hitTurns += 1;
       if (sends > 0) report.hitSends += 1;
       report.leftSends += sends;
@@ -136,7 +136,7 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
     await lastAnswers(judge, texts, report.errors).finally(last.stop);
     done.abort();
     await following;
-    report.errors.push(...complaintsOf(child));
+    report.errors.push(...readErrors(child));
   } finally {
     over.abort();
     done.abort();
@@ -262,7 +262,7 @@ function hearing(signal: AbortSignal): Hearing {
 }
 
 /** Waits until the process has reached its point or its time limit, and for its exit. */
-async function fall(child: Child, lifeMs: number): Promise<{ readonly errors: readonly string[] }> {
+async function waitForCrash(child: Child, lifeMs: number): Promise<{ readonly errors: readonly string[] }> {
   const ready = child
     .heard<{ ready?: true }>((line) => line.ready === true)
     .then(
@@ -278,14 +278,14 @@ async function fall(child: Child, lifeMs: number): Promise<{ readonly errors: re
   life.abort();
   child.process.kill("SIGKILL");
   const { code, signal } = await child.ended;
-  const errors = complaintsOf(child);
+  const errors = readErrors(child);
   if (began === "late") errors.push(`a process was not ready within ${START_MS} ms`);
   if (signal !== "SIGKILL") errors.push(`a process ended by itself with ${code}`);
   return { errors };
 }
 
 /** Its logged errors, except for faults of the messenger. */
-function complaintsOf(child: Child): string[] {
+function readErrors(child: Child): string[] {
   const lines = child.lines as readonly ChildLine[];
   return lines.flatMap((line) =>
     "level" in line && line.level === "error" && line.words !== "the connection failed"
@@ -295,7 +295,7 @@ function complaintsOf(child: Child): string[] {
 }
 
 /** The unfinished work of a killed process. Counts only: the judge decides. */
-function leftIn(file: string): { readonly turns: number; readonly sends: number } {
+function countUnfinished(file: string): { readonly turns: number; readonly sends: number } {
   try {
     return look(file, (db) => {
       const count = (sql: string): number => Number(db.prepare(sql).pluck().get());

@@ -14,7 +14,7 @@ import type { StartProcessInput } from "../../src/processes/processes.ts";
 import { endKeeper } from "../support/end-keeper.ts";
 import { pause } from "../support/keeper-room.ts";
 import { type Random, seeded } from "../support/random.ts";
-import { endAllIn, keeperOf, kill } from "../tools-kill/left.ts";
+import { endAllIn, keeperOf, kill } from "../tools-kill/leftovers.ts";
 import { judgePrinter, type Printed, type Printer, type PrintFindings } from "./judge.ts";
 
 export interface KeeperKillPlan {

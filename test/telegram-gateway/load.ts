@@ -71,8 +71,8 @@ export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<Telegra
       await wait(random.between(0, 120));
       await kill(child);
       report.kills += 1;
-      report.errors.push(...complaintsOf(child));
-      const { turns, sends } = leftIn(file);
+      report.errors.push(...readErrors(child));
+      const { turns, sends } = countUnfinished(file);
       if (turns > 0) report.hitTurns += 1;
       report.leftSends += sends;
       child = run();
@@ -81,7 +81,7 @@ export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<Telegra
     await talked;
     await bot.people.setFaults({});
     await lastAnswers(bot.people, speakers, each, report.errors);
-    report.errors.push(...complaintsOf(child));
+    report.errors.push(...readErrors(child));
     return {
       ...report,
       ...verdictOn(await recordOf(bot.people)),
@@ -180,7 +180,7 @@ async function dropped(people: FakeControls): Promise<number> {
 }
 
 /** The unfinished work in the database. */
-function leftIn(file: string): { readonly turns: number; readonly sends: number } {
+function countUnfinished(file: string): { readonly turns: number; readonly sends: number } {
   return look(file, (db) => {
     const count = (sql: string): number => Number(db.prepare(sql).pluck().get());
     return {
@@ -191,7 +191,7 @@ function leftIn(file: string): { readonly turns: number; readonly sends: number 
 }
 
 /** An unreachable Telegram is no error: the test causes it. */
-function complaintsOf({ lines }: RunningGateway): string[] {
+function readErrors({ lines }: RunningGateway): string[] {
   return (lines as readonly TelegramChildLine[]).flatMap((line) => {
     if ("failed" in line) return [`a process ended by itself: ${line.failed.message}`];
     return "level" in line && line.level === "error" ? [`${line.words}: ${JSON.stringify(line.fields)}`] : [];

@@ -5,7 +5,7 @@ import type { ChildOptions } from "../gateway/gateway-process.ts";
 
 enableCompileCache();
 const { runGateway } = await import("../gateway/gateway-process.ts");
-const { withHands } = await import("./with-hands.ts");
+const { printInput } = await import("./print-input.ts");
 flushCompileCache();
 // A script of many errands is too long for an argument.
-await runGateway(JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as ChildOptions, withHands);
+await runGateway(JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as ChildOptions, printInput);

@@ -10,9 +10,9 @@ import { type Random, seeded } from "../support/random.ts";
 import { EFFECTS, type Errand, errandsOf, ledgerOf, scriptOf } from "./errands.ts";
 import { type Evidence, gather } from "./evidence.ts";
 import { judge as judged, type Verdict } from "./judge.ts";
-import { endAllIn, keeperOf, kill, leftIn } from "./left.ts";
+import { endAllIn, findLeftovers, keeperOf, kill } from "./leftovers.ts";
 import { type Person, person } from "./person.ts";
-import type { GivenLine } from "./with-hands.ts";
+import type { GivenLine } from "./print-input.ts";
 
 export interface ToolKillPlan {
   /** Empty. */
@@ -84,7 +84,7 @@ export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport
     isOver = true;
     const last = await gateways.start();
     await Promise.race([Promise.all([talks]), hears]);
-    await settled(database, people, messenger, errors);
+    await waitUntilSettled(database, people, messenger, errors);
     over.abort();
     last.process.kill("SIGTERM");
     const end = await last.ended;
@@ -99,7 +99,7 @@ export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport
       witnessed: messenger.witnessed,
       given,
       keeperKills,
-      left: leftIn(folder),
+      left: findLeftovers(folder),
     });
     // For the analysis of a failed run.
     writeFileSync(join(folder, "evidence.json"), JSON.stringify(evidence));
@@ -244,12 +244,12 @@ function gatewaysOf(at: {
       child.process.kill("SIGKILL");
       const { code, signal } = await child.ended;
       if (signal !== "SIGKILL") errors.push(`a gateway ended by itself with ${code}`);
-      errors.push(...complaintsOf(child));
+      errors.push(...readErrors(child));
     },
     async killKeeper() {
       const pid = keeperOf(database);
       // A lease outlives its holder: only processes of this home are killed.
-      if (pid === undefined || !leftIn(home).some((one) => one.pid === pid)) return undefined;
+      if (pid === undefined || !findLeftovers(home).some((one) => one.pid === pid)) return undefined;
       return kill(pid) ? Date.now() : undefined;
     },
     async traces(more) {
@@ -275,7 +275,7 @@ function gatewaysOf(at: {
 }
 
 /** Waits until every process has ended and all notices were sent. */
-async function settled(
+async function waitUntilSettled(
   database: string,
   people: readonly Person[],
   messenger: Judge,
@@ -306,8 +306,8 @@ async function settled(
 /** Otherwise it would stay for another minute. */
 async function endKeeper(home: string, database: string, errors: string[]): Promise<void> {
   const pid = keeperOf(database);
-  if (pid !== undefined && leftIn(home).some((one) => one.pid === pid)) kill(pid, "SIGTERM");
-  for (const began = Date.now(); leftIn(home).length > 0; await wait(20))
+  if (pid !== undefined && findLeftovers(home).some((one) => one.pid === pid)) kill(pid, "SIGTERM");
+  for (const began = Date.now(); findLeftovers(home).length > 0; await wait(20))
     if (Date.now() - began > 10_000) {
       errors.push("the keeper did not end when it was told to");
       return;
@@ -315,7 +315,7 @@ async function endKeeper(home: string, database: string, errors: string[]): Prom
 }
 
 /** The logged errors of a gateway. */
-function complaintsOf(child: Child): string[] {
+function readErrors(child: Child): string[] {
   return (child.lines as readonly ChildLine[]).flatMap((line) => {
     if ("failed" in line) return [`${line.failed}: ${line.words}`];
     return "level" in line && line.level === "error" ? [`${line.words}: ${JSON.stringify(line.fields)}`] : [];

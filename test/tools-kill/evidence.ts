@@ -5,7 +5,7 @@ import type { Process } from "../../src/core/process.ts";
 import { type Store, sqliteStore } from "../../src/index.ts";
 import type { Witnessed } from "../gateway/protocol.ts";
 import { EFFECTS, type Errand, ledgerOf } from "./errands.ts";
-import type { Left } from "./left.ts";
+import type { Left } from "./leftovers.ts";
 import type { Shape } from "./provider-rules.ts";
 
 /** All evidence: the messages that people saw, the files, and the rows. */

@@ -18,6 +18,6 @@ export function noFindings(): Findings {
 const KEEPER_MS = 3000;
 
 /** Whether the keeper was killed in this time, so that the exit of a process may be unknown. */
-export function keeperFell(kills: readonly number[], from: number, to: number): boolean {
+export function wasKeeperKilled(kills: readonly number[], from: number, to: number): boolean {
   return kills.some((at) => at >= from - KEEPER_MS && at <= to + KEEPER_MS);
 }

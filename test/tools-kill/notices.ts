@@ -43,7 +43,7 @@ export function checkNotices(
 }
 
 /** The ids of processes that a notice reports as never started. */
-export function neverBegun(asks: readonly Ask[], processes: readonly Process[]): ReadonlySet<string> {
+export function findNeverStarted(asks: readonly Ask[], processes: readonly Process[]): ReadonlySet<string> {
   const found = asks.flatMap(({ at, notice }) => {
     if (notice === undefined) return [];
     const said = [...notice.text.matchAll(BECAME)].filter(([, , , , , , never]) => never !== undefined);

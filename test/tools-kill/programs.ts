@@ -2,9 +2,9 @@ import type { Process } from "../../src/core/process.ts";
 import { type Ask, type Sent, sentIn } from "./asks.ts";
 import type { CommandStep, Errand } from "./errands.ts";
 import type { Belongings, Evidence } from "./evidence.ts";
-import { type Findings, keeperFell } from "./findings.ts";
+import { type Findings, wasKeeperKilled } from "./findings.ts";
 
-import { neverBegun } from "./notices.ts";
+import { findNeverStarted } from "./notices.ts";
 import { counted } from "./traces.ts";
 
 /** Compares the rows of processes with their errands, and with the notices of their end. */
@@ -23,7 +23,7 @@ export function checkPrograms(
     ),
   );
   const shown = sentIn(evidence.witnessed);
-  const never = neverBegun(asks, processes);
+  const never = findNeverStarted(asks, processes);
   for (const process of processes) {
     const { id, command, status, begunAt } = process;
     const step = steps.get(command);
@@ -39,7 +39,7 @@ export function checkPrograms(
       // A process without a start is possible only if the keeper was killed between the row and the start.
       const isOnly = processes.filter((row) => row.command === command).length === 1;
       const hasRun = isOnly && (counts.get(step.lines[0] ?? "") ?? 0) > 0;
-      const isUnseen = !hasRun && keeperFell(evidence.keeperKills, begunAt, status.at);
+      const isUnseen = !hasRun && wasKeeperKilled(evidence.keeperKills, begunAt, status.at);
       if (!never.has(id) && !isUnseen)
         findings.broken.push(`${id}: ${command} ran, and its exit is not known`);
     } else if (!isExpected(step, status.exit))

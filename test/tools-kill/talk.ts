@@ -4,7 +4,7 @@ import { type Ask, asksIn, type Sent, sentIn } from "./asks.ts";
 import { DONE, marksIn, SETTLE, WOKEN } from "./errands.ts";
 import type { Belongings } from "./evidence.ts";
 import type { Findings } from "./findings.ts";
-import { neverBegun } from "./notices.ts";
+import { findNeverStarted } from "./notices.ts";
 
 /** Compares every text of one chat with its messages: each got one answer or one notice. */
 export function checkTalk(
@@ -42,7 +42,7 @@ export function checkTalk(
     if (notice === undefined) findings.lost.push(`${chat}: ${ask.mark} was neither answered nor told of`);
     else ask.notice = notice;
   }
-  const never = neverBegun(asks, processes);
+  const never = findNeverStarted(asks, processes);
   for (const { id, watch } of processes) {
     if (!watch.wakes || never.has(id)) continue;
     const woken = shown.filter(({ text }) => text.startsWith(WOKEN) && text.includes(id));

@@ -3,7 +3,7 @@ import { NO_RESULT } from "../../src/core/projection.ts";
 import type { Ask } from "./asks.ts";
 import type { CommandStep, Errand, Step } from "./errands.ts";
 import type { Belongings, Evidence } from "./evidence.ts";
-import { type Findings, keeperFell } from "./findings.ts";
+import { type Findings, wasKeeperKilled } from "./findings.ts";
 
 /** Compares outside effects with the requests, the answers, and their claims. */
 export function checkTraces(
@@ -23,7 +23,7 @@ export function checkTraces(
     const times = { asked: asked.length, answered: answered.length };
     // From its first request until its answer.
     const [from, to] = [asked[0]?.at ?? 0, Math.max(0, ...asked.map(({ answer }) => answer?.at ?? 0))];
-    const isSeen = !keeperFell(keeperKills, from, to);
+    const isSeen = !wasKeeperKilled(keeperKills, from, to);
     for (const step of errand.steps) {
       if (step.kind === "command") checkCommand(step, counts, { ...times, isSeen }, findings);
       else checkFile(step, { ledger, memory: counted(own.memory), files }, times, findings);
@@ -37,7 +37,7 @@ export function checkTraces(
     if (good > least)
       findings.lost.push(`${step.trace}: ${good} results say that it was done, ${least} traces`);
     for (const { isFailed, from, to } of own)
-      if (isFailed && step.exit === 0 && step.asked !== "no" && !keeperFell(keeperKills, from, to))
+      if (isFailed && step.exit === 0 && step.asked !== "no" && !wasKeeperKilled(keeperKills, from, to))
         findings.broken.push(`${step.trace}: it failed, and nothing stood in its way`);
   }
 }

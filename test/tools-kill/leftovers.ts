@@ -8,7 +8,7 @@ export interface Left {
 }
 
 /** All processes that work in one of these folders or were started for it. The folders are unique. */
-export function leftIn(folder: string): readonly Left[] {
+export function findLeftovers(folder: string): readonly Left[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => {
@@ -30,7 +30,7 @@ export function leftIn(folder: string): readonly Left[] {
 /** Returns when none of these processes runs. */
 export async function endAllIn(folder: string): Promise<void> {
   for (let rounds = 0; rounds < 200; rounds += 1) {
-    const left = leftIn(folder);
+    const left = findLeftovers(folder);
     if (left.length === 0) return;
     for (const { pid } of left) kill(pid);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -14,7 +14,7 @@ export interface GivenLine {
  * The same agent, which prints its input. A script cannot know the id of a process that it starts: `latest` is replaced by
  * the id of the last process of this turn.
  */
-export function withHands(agent: Agent): Agent {
+export function printInput(agent: Agent): Agent {
   return {
     ...agent,
     run(turn, signal) {
