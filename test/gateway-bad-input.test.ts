@@ -49,8 +49,8 @@ const ODD: readonly (readonly [what: string, words: string, answered: string])[]
   ["half a surrogate pair", "a\ud800b\udc00", "a\ufffdb\ufffd"],
   ["control characters", "a\u0007b\u001b[31mc\u0085d\u2028e", "a\u0007b\u001b[31mc\u0085d\u2028e"],
   ["a byte of zero", "a\u0000b", "a\u0000b"],
-  ["what is not Unicode", Buffer.from([0x61, 0xff, 0xfe, 0x62]).toString(), "a\ufffd\ufffdb"],
-  ["what looks like SQL", `{"a":"'); drop table messages;--"}`, `{"a":"'); drop table messages;--"}`],
+  ["invalid Unicode", Buffer.from([0x61, 0xff, 0xfe, 0x62]).toString(), "a\ufffd\ufffdb"],
+  ["text that looks like SQL", `{"a":"'); drop table messages;--"}`, `{"a":"'); drop table messages;--"}`],
 ];
 
 describe.concurrent("unusual input that is accepted:", BIG, () => {

@@ -320,10 +320,10 @@ describe("docs/json.md", () => {
     ["a wrong option", 2, ["sessions", "list", "--colour"]],
     ["a command that does not exist", 2, ["sessoins"]],
     ["an unknown session", 3, ["sessions", "show", "nobody"]],
-    ["an ambiguous one", 4, ["explain", "20"]],
+    ["an ambiguous session", 4, ["explain", "20"]],
     ["an unknown process", 3, ["processes", "log", "proc_00"]],
-    ["nobody to ask", 5, ["sessions", "delete", "holiday plans"]],
-    ["a key that is none", 1, ["explain", "agent:main"]],
+    ["a missing confirmation", 5, ["sessions", "delete", "holiday plans"]],
+    ["an invalid key", 1, ["explain", "agent:main"]],
   ];
   it.each(failures)("describes the error of %s, exit code %i", async (_, code, args) => {
     const home = await furnishedHome();

@@ -39,13 +39,13 @@ function repository(): string {
 
 describe("the list of mutations", () => {
   it.each<[string, Partial<Mutation>, string]>([
-    ["a text that is not there", { find: "nothing" }, "occurs 0 times"],
-    ["a text that is there twice", { find: "name" }, "occurs 2 times"],
-    ["a file that is gone", { file: "b.ts" }, "names a file that does not exist"],
-    ["a test that is gone", { noticedBy: ["b.test.ts"] }, "names b.test.ts, which does not exist"],
-    ["a title that no test has", { test: "allows Bob" }, "names a test that no file holds"],
-    ["a change that is none", { replace: "name === 'ada'" }, "changes nothing"],
-    ["what does not parse", { replace: "name ===" }, "does not parse"],
+    ["a missing text", { find: "nothing" }, "occurs 0 times"],
+    ["a repeated text", { find: "name" }, "occurs 2 times"],
+    ["a missing file", { file: "b.ts" }, "names a file that does not exist"],
+    ["a missing test", { noticedBy: ["b.test.ts"] }, "names b.test.ts, which does not exist"],
+    ["an unknown title", { test: "allows Bob" }, "names a test that no file holds"],
+    ["a replacement without a change", { replace: "name === 'ada'" }, "changes nothing"],
+    ["a syntax error", { replace: "name ===" }, "does not parse"],
   ])("is checked for %s", (_, change, problem) => {
     expect(findStale(repository(), [{ ...MUTATION, ...change }]).join("\n")).toContain(problem);
   });

@@ -122,7 +122,7 @@ describe("the check of the messages in Telegram's chats", () => {
     ],
     [
       "crossed",
-      "somebody else's words before",
+      "another person's text before",
       [],
       [message(5, "bot", "You said: [p2-1] (before that: [p3-1])")],
     ],

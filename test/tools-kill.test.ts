@@ -133,7 +133,7 @@ describe.skipIf(process.platform !== "linux")(
       ["broken", "a trace of nothing", (good) => ({ ...good, effects: [...good.effects, "ann-9999.1"] })],
       [
         "broken",
-        "something done after a no",
+        "an action after a denial",
         (good) => ({ ...good, effects: [...good.effects, denied(good)] }),
       ],
       ["lost", "an answer that nobody saw", (good) => ({ ...good, witnessed: cut(good, isAnswer) })],
@@ -200,7 +200,7 @@ describe.skipIf(process.platform !== "linux")(
       ],
       [
         "broken",
-        "something that still runs",
+        "a process that still runs",
         (good) => ({ ...good, left: [{ pid: 7, command: "sleep 1000" }] }),
       ],
     ])("is checked by a judge that detects: %s, %s", (kind, _, harm) => {

@@ -74,7 +74,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "takes one chat after the other",
+      "handles one chat after another",
       "does not delay a chat while a message of another one is stored",
       receiving(({ receiveMessage }) => {
         let before: Promise<unknown> = Promise.resolve();
@@ -95,7 +95,7 @@ describe("the contract of platforms", () => {
       })),
     ],
     [
-      "forgets the thread",
+      "drops the thread",
       "passes text, chat, sender and id of a message, in every kind of chat",
       receiving(({ receiveMessage }) => ({
         receiveMessage({ source: { threadId: _, ...rest }, ...inbound }) {
@@ -113,7 +113,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "tries again by itself",
+      "retries by itself",
       "reports an unknown outcome after a broken connection, and is repeated only as its traits allow",
       ({ send }) => ({
         async send(out, signal) {
@@ -123,7 +123,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "calls a broken connection not sent",
+      "reports a broken connection as not sent",
       "reports an unknown outcome after a broken connection, and is repeated only as its traits allow",
       ({ send }) => ({
         async send(out, signal) {
@@ -133,7 +133,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "calls it unknown when nobody could be asked",
+      "reports an unreachable server as unknown",
       "reports an unreachable server as not sent, without the message as the cause",
       ({ send }) => ({
         async send(out, signal) {
@@ -143,7 +143,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "takes any difficulty for a refusal",
+      "reports every failure as a refusal",
       "reports that it must wait, and how long",
       ({ send }) => ({
         async send(out, signal) {
@@ -153,7 +153,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "tells the token in its errors",
+      "reveals the token in its errors",
       "fails with wrong credentials, without revealing them",
       ({ run }) => ({
         run: (receiver, signal) =>
@@ -171,7 +171,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "makes a new message of an edit",
+      "sends an edit as a new message",
       "replaces the message, and a repetition has no further effect",
       ({ send }) => ({ edit: (out, _, signal) => send(out, signal) }),
     ],

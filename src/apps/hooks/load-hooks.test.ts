@@ -176,7 +176,7 @@ describe("hooks", () => {
       /Other users of this machine can change/,
     ],
     [
-      "a program that is none",
+      "a file that is not executable",
       ({ put }) => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o600);
