@@ -214,23 +214,23 @@ describe("postrider doctor", () => {
       },
     ],
     [
-      "tokens that no model request accounts for",
+      "tokens without a model request",
       ["usage"],
       (db) => {
         db.exec("update sessions set input_tokens = 7, cost_usd = 0.5 where id = 'origin'");
       },
     ],
     [
-      "model requests that a session does not count",
+      "model requests that are missing in the session's counters",
       ["usage"],
       (db) => {
         db.exec(`insert into usage (session, at, purpose, input_tokens)
           select n, 0, 'title', 5 from sessions where id = 'origin'`);
       },
     ],
-    ["a wrong last instant", ["counters"], (db) => db.exec("update sessions set last_at = 5")],
+    ["a wrong time of the last activity", ["counters"], (db) => db.exec("update sessions set last_at = 5")],
     [
-      "a piece of a session that is not there",
+      "a range of a missing session",
       ["views"],
       (db) => {
         db.exec(
@@ -239,7 +239,7 @@ describe("postrider doctor", () => {
       },
     ],
     [
-      "a session without its list",
+      "a session without its ranges",
       ["views"],
       (db) => {
         db.exec(
@@ -261,17 +261,17 @@ describe("postrider doctor", () => {
         db.exec("delete from sessions where id = 'heir'; delete from sessions where id = 'origin'");
       },
     ],
-    ["attachments that nobody noted", ["blob_uses"], (db) => db.exec("delete from blob_uses")],
+    ["attachments without a recorded use", ["blob_uses"], (db) => db.exec("delete from blob_uses")],
     [
-      "attachments that nobody needs",
+      "unused attachments",
       ["blob_uses"],
       (db) => {
         db.exec(`insert into blobs values ('${"ab".repeat(32)}', 1, x'00')`);
       },
     ],
-    ["people who are not there", ["foreign_keys"], (db) => db.exec("delete from people")],
+    ["missing people", ["foreign_keys"], (db) => db.exec("delete from people")],
     [
-      "questions, codes and permissions of people and sessions that are not there",
+      "approvals, codes and permissions of missing people and sessions",
       ["access"],
       (db) => {
         db.exec(`insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
@@ -281,7 +281,7 @@ describe("postrider doctor", () => {
       },
     ],
     [
-      "questions of sessions that are not there",
+      "approvals of missing sessions",
       ["foreign_keys"],
       (db) => {
         db.exec(`insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)

@@ -115,11 +115,15 @@ describe("the check of a load run", () => {
       "a text before another that was answered, and then a notice",
       [said(500, "[a-2]"), said(900, "[a-3]"), sent(901, "to [a-3]"), sent(902, "so it was not tried again")],
     ],
-    ["lost", "a notice to somebody else", [said(5, "[a-2]"), sent(6, "so it was not tried again", "dm-bob")]],
+    [
+      "lost",
+      "a notice to another person",
+      [said(5, "[a-2]"), sent(6, "so it was not tried again", "dm-bob")],
+    ],
     ["crossed", "an answer in another chat", [sent(5, "to [b-1]")]],
-    ["crossed", "an answer to nobody", [sent(5, "to [c-1]")]],
+    ["crossed", "an answer to an unknown text", [sent(5, "to [c-1]")]],
     ["crossed", "a draft that was corrected", [sent(5, "to [b-1]"), edited(6, "5", "to [a-1]")]],
-    ["repeated", "an answer twice", [sent(5, "to [a-1]")]],
+    ["repeated", "a repeated answer", [sent(5, "to [a-1]")]],
     ["repeatedWithMark", "an answer twice, marked", [sent(5, `${REPEATED_MARK}\nto [a-1]`)]],
     ["doneTwice", "an errand twice", [effect(5), effect(6)]],
   ])("detects: %s, %s", (kind, _, more) => {

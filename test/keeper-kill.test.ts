@@ -42,10 +42,10 @@ describe.skipIf(process.platform !== "linux")(
 
     // A check that cannot fail proves nothing: it must detect each of these errors.
     it.each<["lost" | "doubled" | "errors", string, (good: Printed) => Printed]>([
-      ["lost", "a line that is missing", (good) => ({ ...good, ...withText(good, dropLine) })],
-      ["doubled", "a line that is there twice", (good) => ({ ...good, ...withText(good, doubleLine) })],
+      ["lost", "a missing line", (good) => ({ ...good, ...withText(good, dropLine) })],
+      ["doubled", "a repeated line", (good) => ({ ...good, ...withText(good, doubleLine) })],
       ["errors", "two lines in another order", (good) => ({ ...good, ...withText(good, swapLines) })],
-      ["lost", "an end that is missing", (good) => ({ ...good, text: good.text.slice(0, -3) })],
+      ["lost", "a missing end", (good) => ({ ...good, text: good.text.slice(0, -3) })],
       ["errors", "another exit code", (good) => ({ ...good, exit: { code: 121 } })],
       ["errors", "an exit that nobody knows", (good) => ({ ...good, exit: { unknown: true } })],
     ])("is checked by a judge that detects: %s, %s", (kind, _, harm) => {

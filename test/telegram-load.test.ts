@@ -106,7 +106,7 @@ describe("the check of the messages in Telegram's chats", () => {
       [message(5, "bot", "so it was not tried again"), message(6, ann, "[p1-3] hello")],
     ],
     ["crossed", "an answer in another chat", [message(5, "bot", "You said: [p2-1] hello")]],
-    ["crossed", "an answer to nobody", [message(5, "bot", "You said: [p9-9] hello")]],
+    ["crossed", "an answer to an unknown text", [message(5, "bot", "You said: [p9-9] hello")]],
     ["crossed", "a draft that was corrected", [message(5, "bot", "oh", { edits: ["You said: [p2-1]"] })]],
     [
       "crossed",
@@ -116,7 +116,7 @@ describe("the check of the messages in Telegram's chats", () => {
     ],
     [
       "crossed",
-      "a reply to somebody else",
+      "a reply to another person",
       [],
       [message(5, "bot", "You said: [p2-1] hello", { replyTo: 2 })],
     ],
@@ -126,10 +126,10 @@ describe("the check of the messages in Telegram's chats", () => {
       [],
       [message(5, "bot", "You said: [p2-1] (before that: [p3-1])")],
     ],
-    ["repeated", "an answer twice", [message(5, "bot", "You said: [p1-1] hello")]],
+    ["repeated", "a repeated answer", [message(5, "bot", "You said: [p1-1] hello")]],
     [
       "repeatedWithMark",
-      "an answer twice, marked",
+      "a repeated answer with a mark",
       [message(5, "bot", `${REPEATED_MARK}\nYou said: [p1-1]`)],
     ],
     [

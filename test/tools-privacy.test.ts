@@ -264,14 +264,14 @@ describe("the privacy check of tools", () => {
   });
 
   it.each([
-    ["another's words in a direct chat", shown("bob", dm("bob"), "zannx1")],
-    ["private words in a group", shown("ann", OWN, "zannx1")],
-    ["another's words in a group where each has their own", shown("bob", OWN, "zannx2")],
-    ["a topic's words in a direct chat", shown("ann", dm("ann"), "zannx3")],
-    ["a group's words in a topic of another", shown("bob", ALL, "zbobx4")],
-    ["a tool that gives back another's words", told("zannx2", "LEFT=zbobx4")],
-    ["a prompt with private words in a group", told("zannx2", "likes zannx1")],
-    ["a mark that nobody has said", told("zannx1", "zcydx9")],
+    ["another person's text in a direct chat", shown("bob", dm("bob"), "zannx1")],
+    ["private text in a group", shown("ann", OWN, "zannx1")],
+    ["another person's text in a group with separate conversations", shown("bob", OWN, "zannx2")],
+    ["text of a topic in a direct chat", shown("ann", dm("ann"), "zannx3")],
+    ["text of a group in another topic", shown("bob", ALL, "zbobx4")],
+    ["a tool that returns another person's text", told("zannx2", "LEFT=zbobx4")],
+    ["a prompt with private text in a group", told("zannx2", "likes zannx1")],
+    ["an invented mark", told("zannx1", "zcydx9")],
   ])("detects %s", (_, crossed) => {
     expect(crossed).toHaveLength(1);
   });

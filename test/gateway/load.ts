@@ -119,8 +119,8 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
       child = started.child;
       const { lifeMs = LONGEST_LIFE_MS } = variant;
       const ms = killAt === undefined ? random.between(0, Math.floor(lifeMs * 0.45)) : lifeMs;
-      const fell = await waitForCrash(child, ms).finally(started.stop);
-      report.errors.push(...fell.errors);
+      const crashed = await waitForCrash(child, ms).finally(started.stop);
+      report.errors.push(...crashed.errors);
       report.kills += 1;
       const { turns, sends } = countUnfinished(file);
       if (turns > 0) report.hitTurns += 1;

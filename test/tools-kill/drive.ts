@@ -170,10 +170,10 @@ async function killAgainAndAgain(plan: ToolKillPlan, gateways: Gateways, state: 
       withKeeper === "alone"
         ? wait(random.between(0, 300)).then(() => gateways.killKeeper())
         : Promise.resolve(undefined);
-    const fell = child.ended.then(() => {});
-    if (aim.at === "time") await Promise.race([fell, wait(aim.ms)]);
-    else if (aim.at === "step") await Promise.race([fell, wait(LONGEST_LIFE_MS)]);
-    else await Promise.race([fell, gateways.traces(aim.count).then(() => wait(aim.ms))]);
+    const ended = child.ended.then(() => {});
+    if (aim.at === "time") await Promise.race([ended, wait(aim.ms)]);
+    else if (aim.at === "step") await Promise.race([ended, wait(LONGEST_LIFE_MS)]);
+    else await Promise.race([ended, gateways.traces(aim.count).then(() => wait(aim.ms))]);
     const killed = [await alone, withKeeper === "together" ? await gateways.killKeeper() : undefined];
     await gateways.kill(child);
     state.keeperKills.push(...killed.filter((at) => at !== undefined));
@@ -233,7 +233,7 @@ function gatewaysOf(at: {
       children.push(child);
       const late = new AbortController();
       const ready = await Promise.race([
-        child.heard<ChildLine>((line) => "ready" in line).catch(() => "fallen" as const),
+        child.heard<ChildLine>((line) => "ready" in line).catch(() => "crashed" as const),
         wait(START_MS, "late" as const, { signal: late.signal }).catch(() => "late" as const),
       ]);
       late.abort();
