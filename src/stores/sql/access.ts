@@ -2,7 +2,8 @@ import type { AccessRole, AccountName, AccountRole, Grant } from "../../core/acc
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import { isOwnerPlatform } from "./accounts.ts";
 import type { Db } from "./db.ts";
-import { personByAltIdSql, personByUserIdSql } from "./statements/accounts.ts";
+import { accountsByPersonSql, personByAltIdSql, personByUserIdSql } from "./statements/accounts.ts";
+import { grantsSql, setRoleSql } from "./statements/people.ts";
 
 interface AccountPersonRow {
   alt_id: string | null;
@@ -39,13 +40,7 @@ export function setRole(
   { person, role, now }: { person: PersonId; role: Exclude<AccessRole, "owner"> | undefined; now: number },
 ): boolean {
   if (person === OWNER) return false;
-  const changes = db.run(
-    `update people set role_since = case when role is ? then role_since else ? end, role = ? where id = ?`,
-    role ?? null,
-    role === undefined ? null : now,
-    role ?? null,
-    person,
-  );
+  const changes = db.run(setRoleSql, role ?? null, role === undefined ? null : now, role ?? null, person);
   return changes > 0;
 }
 
@@ -58,9 +53,7 @@ interface GrantRow {
 }
 
 export function listGrants(db: Db): Grant[] {
-  const people = db.all<GrantRow>(
-    `select * from people where role = 'member' union select * from people where id = '${OWNER}'`,
-  );
+  const people = db.all<GrantRow>(grantsSql);
   return people
     .toSorted((a, b) => getGrantTime(a) - getGrantTime(b) || (a.id < b.id ? -1 : 1))
     .map((row) => ({
@@ -68,9 +61,7 @@ export function listGrants(db: Db): Grant[] {
       role: getRole(row.id, row.role) ?? "member",
       ...(row.name !== null && { name: row.name }),
       since: getGrantTime(row),
-      accounts: db
-        .all<NamedAccountRow>("select * from accounts where person = ? order by n", row.id)
-        .map(toAccountName),
+      accounts: db.all<NamedAccountRow>(accountsByPersonSql, row.id).map(toAccountName),
     }));
 }
 

@@ -6,8 +6,28 @@ import type { Db } from "./db.ts";
 import { mergePerson } from "./merge-person.ts";
 import { randomHex } from "./random-hex.ts";
 import type { ConversationRow } from "./rows.ts";
+import {
+  accountByAltIdSql,
+  accountByUserIdSql,
+  clearUserIdSql,
+  deleteAccountSql,
+  insertAccountSql,
+  setAccountIdsSql,
+  setMergedAccountSql,
+} from "./statements/accounts.ts";
 import { insertDecisionSql } from "./statements/conversations.ts";
+import { deleteConversationSql } from "./statements/deletions.ts";
+import {
+  conversationOfAccountSql,
+  conversationsByAccountSql,
+  movePendingInboxSql,
+  moveRunningTurnsSql,
+  setConversationAccountSql,
+} from "./statements/merging.ts";
+import { insertPersonSql } from "./statements/people.ts";
 import { endUnreferencedSessionSql, sessionByNumberSql } from "./statements/sessions.ts";
+
+export { accountByNumberSql } from "./statements/accounts.ts";
 
 export interface AccountRow {
   n: number;
@@ -16,10 +36,6 @@ export interface AccountRow {
   alt_id: string | null;
   person: string;
 }
-
-const accountByUserIdSql = "select * from accounts where platform = ? and user_id = ?";
-const accountByAltIdSql = "select * from accounts where platform = ? and alt_id = ?";
-export const accountByNumberSql = "select * from accounts where n = ?";
 
 /** Platforms on which every sender is the owner of this home. */
 const OWNER_PLATFORMS: ReadonlySet<string> = new Set(["local", EDITOR_PLATFORM, "web"]);
@@ -45,7 +61,7 @@ export function resolveAccount(
   let found = id === null ? undefined : db.get<AccountRow>(accountByUserIdSql, platform, id);
   if (found !== undefined && found.alt_id !== null && altId !== null && found.alt_id !== altId) {
     // A phone number passes from one person to another; the alternative id does not, so it decides.
-    db.send("update accounts set user_id = null where n = ?", found.n);
+    db.send(clearUserIdSql, found.n);
     found = undefined;
   }
   if (found !== undefined && foundAlt !== undefined && found.n !== foundAlt.n)
@@ -54,7 +70,7 @@ export function resolveAccount(
   if (account === undefined) return createAccount(db, source, id, altId, knownPerson, now);
   const [user_id, alt_id] = [id ?? account.user_id, altId ?? account.alt_id];
   if (user_id !== account.user_id || alt_id !== account.alt_id) {
-    db.send("update accounts set user_id = ?, alt_id = ? where n = ?", user_id, alt_id, account.n);
+    db.send(setAccountIdsSql, user_id, alt_id, account.n);
   }
   return { ...account, user_id, alt_id };
 }
@@ -78,7 +94,7 @@ export function createPersonId(): PersonId {
 }
 
 export function ensurePerson(db: Db, id: PersonId, now: number): PersonId {
-  db.send("insert or ignore into people (id, created_at) values (?, ?)", id, now);
+  db.send(insertPersonSql, id, now);
   return id;
 }
 
@@ -93,7 +109,7 @@ function createAccount(
   const owner = OWNER_PLATFORMS.has(source.platform) ? OWNER : createPersonId();
   const person = ensurePerson(db, knownPerson ?? owner, now);
   const number = db.insert(
-    "insert into accounts (platform, user_id, alt_id, person, name, created_at) values (?, ?, ?, ?, ?, ?)",
+    insertAccountSql,
     source.platform,
     id,
     altId,
@@ -112,9 +128,9 @@ function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: numbe
   db.widenScope();
   const [kept, gone] = byId.n < byAltId.n ? [byId, byAltId] : [byAltId, byId];
   const person = gone.person === OWNER ? OWNER : kept.person;
-  for (const other of db.all<ConversationRow>("select * from conversations where account = ?", gone.n)) {
+  for (const other of db.all<ConversationRow>(conversationsByAccountSql, gone.n)) {
     const own = db.get<ConversationRow>(
-      "select * from conversations where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ? and account = ?",
+      conversationOfAccountSql,
       other.profile,
       other.platform,
       other.chat_type,
@@ -123,18 +139,14 @@ function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: numbe
       kept.n,
     );
     if (own === undefined) {
-      db.send("update conversations set account = ? where n = ?", kept.n, other.n);
+      db.send(setConversationAccountSql, kept.n, other.n);
       continue;
     }
     const [winner, loser] = own.active_at >= other.active_at ? [own, other] : [other, own];
-    db.send("update inbox set conversation = ? where conversation = ? and state = 0", winner.n, loser.n);
-    db.send(
-      "update turns set conversation = ? where conversation = ? and state = 'running'",
-      winner.n,
-      loser.n,
-    );
-    db.send("delete from conversations where n = ?", loser.n);
-    db.send("update conversations set account = ? where n = ?", kept.n, winner.n);
+    db.send(movePendingInboxSql, winner.n, loser.n);
+    db.send(moveRunningTurnsSql, winner.n, loser.n);
+    db.send(deleteConversationSql, loser.n);
+    db.send(setConversationAccountSql, kept.n, winner.n);
     db.send(endUnreferencedSessionSql, now, "merged", loser.session);
     db.send(
       insertDecisionSql,
@@ -149,15 +161,9 @@ function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: numbe
       getSessionId(db, winner.session),
     );
   }
-  db.send("delete from accounts where n = ?", gone.n);
+  db.send(deleteAccountSql, gone.n);
   const [user_id, alt_id] = [byId.user_id, byAltId.alt_id];
-  db.send(
-    "update accounts set user_id = ?, alt_id = ?, person = ? where n = ?",
-    user_id,
-    alt_id,
-    person,
-    kept.n,
-  );
+  db.send(setMergedAccountSql, user_id, alt_id, person, kept.n);
   const mergedPerson = person === kept.person ? gone.person : kept.person;
   if (mergedPerson !== person) mergePerson(db, mergedPerson, person, now);
   return { ...kept, user_id, alt_id, person };

@@ -25,14 +25,44 @@ import {
   listPersonTurns,
   listUnattributedElsewhere,
 } from "./person-rows.ts";
-import { deleteMessages, sweepRemoved } from "./removal.ts";
+import { deleteMessages, deleteSessionRecords, sweepRemoved } from "./removal.ts";
 import { getSessionRow, insertSessionRow, pointConversation, recordDecision } from "./routing.ts";
 import { type ConversationRow, SEQS_PER_SESSION, type SessionRow, toMessage, toMessageId } from "./rows.ts";
-import { isRunnerAlive } from "./runners.ts";
 import { clearIndex, isIndexedRole } from "./search.ts";
-import { deleteSessionApprovalRulesSql } from "./statements/approvals.ts";
+import { deletePersonAccountsSql } from "./statements/accounts.ts";
+import { sessionConversationsSql } from "./statements/conversations.ts";
+import {
+  deleteConversationDecisionsSql,
+  deleteConversationInboxSql,
+  deleteConversationSql,
+  deleteDeliverySql,
+  deleteInboxSql,
+  deleteProcessSql,
+  deleteSessionBlobUsesSql,
+  deleteSessionPiecesSql,
+  deleteSessionSql,
+} from "./statements/deletions.ts";
+import {
+  blankMessageSql,
+  blankSessionSql,
+  cancelTurnInboxSql,
+  clearLeaseSql,
+  countIndexedSql,
+  deletePiecesElsewhereSql,
+  firstUserMessageSql,
+  messageIdsAfterSql,
+  messageIdsBetweenSql,
+  notesBetweenSql,
+  replaceOriginSql,
+  sessionByOwnerSql,
+  sessionOriginsSql,
+  setTurnTargetSql,
+  subtractToolCallsSql,
+} from "./statements/erasure.ts";
 import { messagesBetweenSql, rolesBetweenSql } from "./statements/messages.ts";
-import { endUnreferencedSessionSql } from "./statements/sessions.ts";
+import { deletePersonSql } from "./statements/people.ts";
+import { clearFreshPreviousSql, sessionBlobsSql } from "./statements/removal.ts";
+import { endUnreferencedSessionSql, setTitleSql } from "./statements/sessions.ts";
 import { clearTurnDraftSql, endTurnSql } from "./statements/turns.ts";
 
 /** The number of rows to scan for each message that a step may change. */
@@ -45,14 +75,14 @@ const SCANNED_ROWS_PER_MESSAGE = 20;
 export function erasePerson(db: Db, input: ErasePerson): ErasureProgress | Refused {
   const { person, after, limit, now } = input;
   if (findPersonRow(db, { person }) === undefined) return refuse("not_found", "There is no such person.");
-  if (hasRunningTurn(db, person, (runner) => isRunnerAlive(db, runner, now)))
+  if (hasRunningTurn(db, person, now))
     return refuse("session_busy", "An answer to this person is being written. Stop it or wait for it first.");
   const process = findRunningProcess(db, person);
   if (process !== undefined) {
     const command = `postrider processes kill ${process}`;
     return refuse("session_busy", `A process still runs for this person: ${command} ends it.`);
   }
-  const session = db.get<SessionRow>("select * from sessions where owner = ? limit 1", person);
+  const session = db.get<SessionRow>(sessionByOwnerSql, person);
   if (session !== undefined) {
     if (!clearLargeIndex(db, person)) eraseSession(db, session, limit, now);
     return { done: false, ...(after !== undefined && { after }) };
@@ -65,9 +95,7 @@ export function erasePerson(db: Db, input: ErasePerson): ErasureProgress | Refus
     }
     return { done: false, after: 0 };
   }
-  const last = db
-    .rows("select id from messages where id > ? order by id limit ?", after, limit * SCANNED_ROWS_PER_MESSAGE)
-    .at(-1)?.[0];
+  const last = db.rows(messageIdsAfterSql, after, limit * SCANNED_ROWS_PER_MESSAGE).at(-1)?.[0];
   if (last !== undefined) {
     eraseMessagesElsewhere(db, listAttributedElsewhere(db, person, { after, last: last as number }));
     return { done: false, after: last as number };
@@ -81,10 +109,7 @@ const MANY_INDEXED = 2000;
 
 /** The next idle writer fills the index again; until then, searches read the texts themselves. */
 function clearLargeIndex(db: Db, person: string): boolean {
-  const indexed = db.get<{ n: number | null }>(
-    "select sum(indexed_seq) as n from sessions where owner = ?",
-    person,
-  );
+  const indexed = db.get<{ n: number }>(countIndexedSql, person);
   if ((indexed?.n ?? 0) <= MANY_INDEXED) return false;
   clearIndex(db);
   return true;
@@ -95,60 +120,32 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
   const { n } = session;
   if (session.removed_at === null || session.origin !== null) eraseSessionRecords(db, session, now);
   const last = db
-    .rows(
-      "select id from messages where id between ? and ? order by id limit ?",
-      toMessageId(n, 1),
-      toMessageId(n, SEQS_PER_SESSION - 1),
-      limit,
-    )
+    .rows(messageIdsBetweenSql, toMessageId(n, 1), toMessageId(n, SEQS_PER_SESSION - 1), limit)
     .at(-1)?.[0] as number | undefined;
   if (last !== undefined) deleteMessages(db, session, { from: 1, to: last % SEQS_PER_SESSION });
-  const left = db.get(
-    "select 1 from messages where id between ? and ?",
-    toMessageId(n, 1),
-    toMessageId(n, SEQS_PER_SESSION - 1),
-  );
+  const left = db.get(messageIdsBetweenSql, toMessageId(n, 1), toMessageId(n, SEQS_PER_SESSION - 1), 1);
   if (left !== undefined) return;
-  const hashes = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
+  const hashes = db.all<{ hash: string }>(sessionBlobsSql, n);
   // Pieces of it in a view of another owner would show nothing.
-  db.send("delete from pieces where piece_session = ? and piece_session <> session", n);
-  db.send("delete from blob_uses where session = ?", n);
-  db.send("delete from sessions where n = ?", n);
+  db.send(deletePiecesElsewhereSql, n);
+  db.send(deleteSessionBlobUsesSql, n);
+  db.send(deleteSessionSql, n);
   for (const { hash } of hashes) releaseBlob(db, hash);
   sweepRemoved(db, now);
 }
 
 function eraseSessionRecords(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
+  db.send(deleteSessionPiecesSql, n);
+  deleteSessionRecords(db, n);
   // The views of forks stay, without their pieces of this session.
-  for (const table of [
-    "pieces",
-    "views",
-    "hidden",
-    "holds",
-    "deliveries",
-    "turns",
-    "approvals",
-    "processes",
-    "usage",
-  ])
-    db.send(`delete from ${table} where session = ?`, n);
-  db.send(deleteSessionApprovalRulesSql, n);
-  db.send("delete from pieces where piece_session = ? and piece_session <> session", n);
-  for (const conversation of db.all<ConversationRow>("select * from conversations where session = ?", n)) {
+  db.send(deletePiecesElsewhereSql, n);
+  for (const conversation of db.all<ConversationRow>(sessionConversationsSql, n)) {
     if (conversation.person === session.owner) eraseConversation(db, conversation.n);
     else moveToNewSession(db, conversation, session, now);
   }
-  db.send(
-    "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
-    n,
-  );
-  db.send(
-    `update sessions set removed_at = coalesce(removed_at, ?), title = null, origin = null, display_name = null,
-       cwd = null, config = null, lease_holder = null where n = ?`,
-    now,
-    n,
-  );
+  db.send(clearFreshPreviousSql, n);
+  db.send(blankSessionSql, now, n);
 }
 
 /** Moves the conversation of another person to a new session. */
@@ -166,9 +163,9 @@ function moveToNewSession(db: Db, conversation: ConversationRow, session: Sessio
 }
 
 function eraseConversation(db: Db, n: number): void {
-  db.send("delete from inbox where conversation = ?", n);
-  db.send("delete from decisions where conversation = ?", n);
-  db.send("delete from conversations where n = ?", n);
+  db.send(deleteConversationInboxSql, n);
+  db.send(deleteConversationDecisionsSql, n);
+  db.send(deleteConversationSql, n);
 }
 
 /** An erased message keeps its position, without text, names and files. */
@@ -183,13 +180,12 @@ function eraseMessagesElsewhere(db: Db, ids: readonly number[]): void {
   for (const [n, personIds] of Map.groupBy(ids, (id) => Math.floor(id / SEQS_PER_SESSION))) {
     const session = getSessionRow(db, n);
     const first = db.get<{ id: number }>(
-      `select id from messages where id between ? and ? and role = ${USER} order by id limit 1`,
+      firstUserMessageSql,
       toMessageId(n, 1),
       toMessageId(n, SEQS_PER_SESSION - 1),
     );
     // Automatic titles are made of the first message.
-    if (first !== undefined && personIds.includes(first.id))
-      db.send("update sessions set title = null where n = ?", n);
+    if (first !== undefined && personIds.includes(first.id)) db.send(setTitleSql, null, n);
     for (const id of findMessagesToErase(db, n, new Set(personIds))) blankMessage(db, session, id);
     // The draft of the current turn may answer them, too.
     db.send(clearTurnDraftSql, n);
@@ -229,11 +225,10 @@ function findMessagesToErase(db: Db, n: number, personIds: ReadonlySet<number>):
       }
     }
   }
-  const notes = db.rows(
-    `select id, meta from messages where id between ? and ? and role = ${NOTE}`,
-    first,
-    toMessageId(n, SEQS_PER_SESSION - 1),
-  ) as [number, string | null][];
+  const notes = db.rows(notesBetweenSql, first, toMessageId(n, SEQS_PER_SESSION - 1)) as [
+    number,
+    string | null,
+  ][];
   return [...found, ...notes.filter(([, meta]) => isSummary(meta)).map(([id]) => id)];
 }
 
@@ -248,10 +243,9 @@ function blankMessage(db: Db, session: SessionRow, id: number): void {
   const meta = message.origin?.proactive ? ERASED_PROACTIVE : ERASED;
   const terms = isIndexedRole(ROLES[row[2] as number]) ? buildIndexText((row[3] as string | null) ?? "") : "";
   if (terms !== "" && id % SEQS_PER_SESSION <= session.indexed_seq) db.index.removeWords(db, id, terms);
-  db.send("update messages set text = null, parts = null, meta = ? where id = ?", meta, id);
+  db.send(blankMessageSql, meta, id);
   const calls = countToolCalls(message);
-  if (calls > 0)
-    db.send("update sessions set tool_call_count = tool_call_count - ? where n = ?", calls, session.n);
+  if (calls > 0) db.send(subtractToolCallsSql, calls, session.n);
   for (const hash of getBlobHashes(message)) releaseBlob(db, hash);
 }
 
@@ -261,7 +255,7 @@ function eraseRemainingRows(db: Db, person: string, now: number): void {
   const isSentByPerson = buildSenderFilter(accounts);
   const pending = listPersonInbox(db, person);
   for (const { n, message } of pending) {
-    db.send("delete from inbox where n = ?", n);
+    db.send(deleteInboxSql, n);
     for (const hash of getBlobHashes(parseObject<NewMessage>(message) ?? { parts: [] }))
       releaseBlob(db, hash);
   }
@@ -270,7 +264,7 @@ function eraseRemainingRows(db: Db, person: string, now: number): void {
     db.send(endUnreferencedSessionSql, now, "closed", session);
   }
   for (const { n, session, parts } of listPersonDeliveries(db, person)) {
-    db.send("delete from deliveries where n = ?", n);
+    db.send(deleteDeliverySql, n);
     if (session === null)
       for (const hash of getBlobHashes({ parts: parseList<Part>(parts) ?? [] })) releaseBlob(db, hash);
   }
@@ -278,20 +272,19 @@ function eraseRemainingRows(db: Db, person: string, now: number): void {
     if (state === "running") {
       // Its runner is gone, and no other runner must recover it.
       db.send(endTurnSql, "failed", now, n);
-      db.send("update inbox set state = 3 where turn = ? and state = 1", n);
-      db.send("update sessions set lease_holder = null where n = ?", session);
+      db.send(cancelTurnInboxSql, n);
+      db.send(clearLeaseSql, session);
     }
-    db.send("update turns set target = ? where n = ?", removeNames(target), n);
+    db.send(setTurnTargetSql, removeNames(target), n);
   }
-  for (const [n, origin] of db.rows("select n, origin from sessions where origin is not null")) {
-    if (isSentByPerson(origin as string))
-      db.send("update sessions set origin = ? where n = ?", removeNames(origin as string), n);
+  for (const [n, origin] of db.rows(sessionOriginsSql)) {
+    if (isSentByPerson(origin as string)) db.send(replaceOriginSql, removeNames(origin as string), n);
   }
-  for (const { n } of listPersonProcesses(db, person)) db.send("delete from processes where n = ?", n);
+  for (const { n } of listPersonProcesses(db, person)) db.send(deleteProcessSql, n);
   erasePersonAccess(db, person);
   eraseMemories(db, person);
-  db.send("delete from accounts where person = ?", person);
-  db.send("delete from people where id = ?", person);
+  db.send(deletePersonAccountsSql, person);
+  db.send(deletePersonSql, person);
 }
 
 function removeNames(source: string): string {

@@ -15,6 +15,13 @@ import {
   recordDecision,
 } from "./routing.ts";
 import type { ConversationRow } from "./rows.ts";
+import { accountsByPersonSql, setAccountPersonSql } from "./statements/accounts.ts";
+import {
+  conversationsByPersonSql,
+  runningConversationsSql,
+  setConversationPersonSql,
+} from "./statements/merging.ts";
+import { personByIdSql } from "./statements/people.ts";
 import { toChatSource } from "./switching.ts";
 
 /**
@@ -30,7 +37,7 @@ export function linkAccount(
     return refuse("not_found", "There is no such account.", { field: "account" });
   const person = input.person ?? ensurePerson(db, createPersonId(), now);
   if (person === OWNER) ensurePerson(db, OWNER, now);
-  else if (db.get("select 1 from people where id = ?", person) === undefined)
+  else if (db.get(personByIdSql, person) === undefined)
     return refuse("not_found", "There is no such person.", { field: "person" });
   const row = resolveNamedAccount(db, input.account, person, now);
   if (row.person !== person) {
@@ -66,52 +73,45 @@ function moveAccount(
   now: number,
 ): Refused | undefined {
   const former = account.person;
-  const others = db
-    .all<AccountRow>("select * from accounts where person = ?", former)
-    .filter(({ n }) => n !== account.n);
+  const others = db.all<AccountRow>(accountsByPersonSql, former).filter(({ n }) => n !== account.n);
   const movesAlong = mayMoveAlong && former !== OWNER && others.length === 0;
-  const conversations = db.all<ConversationRow>("select * from conversations where person = ?", former);
+  const conversations = db.all<ConversationRow>(conversationsByPersonSql, former);
   const affected = movesAlong
     ? conversations
-    : conversations.filter(buildAccountChatFilter(db, account, others));
+    : conversations.filter((row) => isAccountChat(db, account, others, row));
   const numbers = new Set(affected.map(({ n }) => n));
-  const running = db.all<{ conversation: number }>("select conversation from turns where state = 'running'");
+  const running = db.all<{ conversation: number }>(runningConversationsSql);
   if (running.some(({ conversation }) => numbers.has(conversation)))
     return refuse(
       "session_busy",
       "An answer to this account is being written. Stop it or wait for it first.",
     );
-  db.send("update accounts set person = ? where n = ?", person, account.n);
+  db.send(setAccountPersonSql, person, account.n);
   if (movesAlong) mergePerson(db, former, person, now);
   else for (const conversation of affected) startNewSession(db, conversation, person, now);
   return undefined;
 }
 
-/** Selects the chats of this account among those of a person. The only account on its platform has all chats there. */
-function buildAccountChatFilter(
+/** Whether a chat of a person belongs to this account. The only account on its platform has all chats there. */
+function isAccountChat(
   db: Db,
   account: AccountRow,
   others: readonly AccountRow[],
-): (conversation: ConversationRow) => boolean {
-  const isOnly = others.every(({ platform }) => platform !== account.platform);
+  row: ConversationRow,
+): boolean {
+  if (row.platform !== account.platform) return false;
+  if (row.account > 0) return row.account === account.n;
+  if (others.every(({ platform }) => platform !== account.platform)) return true;
+  if (row.chat_id === account.user_id || row.chat_id === account.alt_id) return true;
   const isSentByAccount = buildSenderFilter([account]);
-  return (row) => {
-    if (row.platform !== account.platform) return false;
-    if (row.account > 0) return row.account === account.n;
-    return (
-      isOnly ||
-      row.chat_id === account.user_id ||
-      row.chat_id === account.alt_id ||
-      isSentByAccount(getSessionRow(db, row.session).origin)
-    );
-  };
+  return isSentByAccount(getSessionRow(db, row.session).origin);
 }
 
 function startNewSession(db: Db, conversation: ConversationRow, person: PersonId, now: number): void {
   const { n, profile, active_at } = conversation;
   const former = getSessionRow(db, conversation.session);
   const source = toChatSource(conversation);
-  db.send("update conversations set person = ? where n = ?", person, n);
+  db.send(setConversationPersonSql, person, n);
   const session = insertSessionRow(
     db,
     { id: crypto.randomUUID(), kind: former.kind },

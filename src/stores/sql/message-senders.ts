@@ -1,20 +1,25 @@
 import type { NewMessage } from "../../core/message.ts";
-import { ROLES } from "../../core/message.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import { toMessageId } from "./rows.ts";
-
-const USER = ROLES.indexOf("user");
+import {
+  laterInputSql,
+  messageMetaSql,
+  setMessageMetaSql,
+  turnInChatSql,
+  unattributedMessageSql,
+  userMessageSql,
+} from "./statements/senders.ts";
 
 /** Stores the sender in the message itself, if so far only its turn has it. */
 export function recordSender(db: Db, id: number, { platform, userId, userIdAlt }: Source): void {
-  const [row] = db.rows("select meta from messages where id = ?", id);
+  const [row] = db.rows(messageMetaSql, id);
   const stored = (row?.[0] as string | null | undefined) ?? "{}";
   const meta = parseObject<Partial<NewMessage>>(stored);
   if (meta === undefined) return; // an unreadable row stays unchanged, for a repair
   const origin = { ...meta.origin, platform, userId: userId ?? userIdAlt };
-  db.send("update messages set meta = ? where id = ?", JSON.stringify({ ...meta, origin }), id);
+  db.send(setMessageMetaSql, JSON.stringify({ ...meta, origin }), id);
 }
 
 /**
@@ -23,25 +28,14 @@ export function recordSender(db: Db, id: number, { platform, userId, userIdAlt }
  */
 export function recordLastSender(db: Db, input: { n: number; turn: number; seq: number }): void {
   const { n, turn, seq } = input;
-  const found = db.get<{ session: number; target: string }>(
-    `select t.session, t.target from turns t join sessions s on s.n = t.session
-     where t.n = ? and s.owner like 'chat:%'`,
-    turn,
-  );
+  const found = db.get<{ session: number; target: string }>(turnInChatSql, turn);
   if (found === undefined) return;
   const id = toMessageId(found.session, seq);
-  const withoutSender = db.get(
-    `select 1 from messages where id = ? and role = ${USER} and (text is not null or parts is not null)
-       and (meta is null or (json_valid(meta) and json_extract(meta, '$.origin.userId') is null))`,
-    id,
-  );
-  if (withoutSender === undefined) return;
+  if (db.get(unattributedMessageSql, id) === undefined) return;
   const target = parseObject<Source>(found.target);
   if (target === undefined) return;
   if (target.userId === undefined && target.userIdAlt === undefined) return;
-  const another = db.get(`select 1 from messages where id = ? and role = ${USER}`, id + 1);
-  const isFollowed =
-    another !== undefined &&
-    db.get("select 1 from inbox where n > ? and turn = ? and seq = ?", n, turn, seq + 1) !== undefined;
+  const another = db.get(userMessageSql, id + 1);
+  const isFollowed = another !== undefined && db.get(laterInputSql, n, turn, seq + 1) !== undefined;
   if (!isFollowed) recordSender(db, id, target);
 }

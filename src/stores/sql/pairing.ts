@@ -9,6 +9,16 @@ import { resolveAccount } from "./accounts.ts";
 import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import { linkAccount } from "./link-account.ts";
+import {
+  deleteOldRequestsSql,
+  deletePairingSql,
+  deleteRequests,
+  insertPairingSql,
+  pairingByNumberSql,
+  selectLastRequest,
+  validPairingsOnPlatformSql,
+  validPairingsSql,
+} from "./statements/pairings.ts";
 
 interface PairingRow {
   n: number;
@@ -31,27 +41,16 @@ export function requestPairing(db: Db, input: PairingRequest): PairingRequestRes
   }
   const ids = asker === undefined ? [] : getSenderIds(asker);
   if (ids.length > 0) {
-    const marks = ids.map(() => "?").join(", ");
-    const last = db.get<{ at: number | null }>(
-      `select max(asked_at) as at from pairings where platform = ? and user_id in (${marks})`,
-      platform,
-      ...ids,
-    );
+    const last = db.get<{ at: number | null }>(selectLastRequest(ids.length), platform, ...ids);
     const at = last?.at ?? Number.NEGATIVE_INFINITY;
     const until = isFromFuture(at, now) ? now : at + input.everyMs;
     if (until > now) return { state: "too_soon", until };
-    db.send(`delete from pairings where platform = ? and user_id in (${marks})`, platform, ...ids);
+    db.send(deleteRequests(ids.length), platform, ...ids);
     // Requests of others must not block this one: the oldest requests are deleted.
-    db.send(
-      `delete from pairings where n in (select n from pairings where platform = ? and asker is not null
-       order by n desc limit -1 offset ?)`,
-      platform,
-      input.maxPending - 1,
-    );
+    db.send(deleteOldRequestsSql, platform, platform, input.maxPending - 1);
   }
   const number = db.insert(
-    `insert into pairings (platform, user_id, asker, person, salt, hash, asked_at, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    insertPairingSql,
     platform,
     ids[0] ?? null,
     asker === undefined ? null : JSON.stringify(asker),
@@ -75,13 +74,13 @@ export function redeemPairing(
   input: { pairing: number; account?: AccountName; now: number },
 ): { person: PersonId; account: AccountName } | Refused {
   const { pairing, now } = input;
-  const row = db.get<PairingRow>("select * from pairings where n = ?", pairing);
+  const row = db.get<PairingRow>(pairingByNumberSql, pairing);
   if (row === undefined) return refuse("not_found", "There is no such code.");
   if (row.expires_at <= now) return refuse("expired", "That code has expired. Ask for a new one.");
   const asker = parseObject<Source>(row.asker);
   const used =
     row.person === null ? admitMember(db, asker, now) : linkPairedAccount(db, row.person, asker, input);
-  if (!isRefused(used)) db.send("delete from pairings where n = ?", pairing);
+  if (!isRefused(used)) db.send(deletePairingSql, pairing);
   return used;
 }
 
@@ -134,12 +133,8 @@ function isFromFuture(at: number, now: number): boolean {
 export function listPairings(db: Db, input: { platform?: string; now: number }): Pairing[] {
   const rows =
     input.platform === undefined
-      ? db.all<PairingRow>("select * from pairings where expires_at > ? order by n", input.now)
-      : db.all<PairingRow>(
-          "select * from pairings where expires_at > ? and platform = ? order by n",
-          input.now,
-          input.platform,
-        );
+      ? db.all<PairingRow>(validPairingsSql, input.now)
+      : db.all<PairingRow>(validPairingsOnPlatformSql, input.now, input.platform);
   const valid = rows.filter((row) => !isFromFuture(row.asked_at, input.now));
   return valid.map((row) => {
     const asker = parseObject<Source>(row.asker);

@@ -7,11 +7,16 @@ import { type ApprovalRow, type ApprovalRuleRow, toApproval } from "./approvals.
 import type { Db } from "./db.ts";
 import { convertReadable, parseObject } from "./json-columns.ts";
 import { buildSenderFilter, listPersonAccounts } from "./person-rows.ts";
-import { approvalRulesSql } from "./statements/approvals.ts";
+import { allApprovalsSql, approvalRulesSql, deletePersonApprovalRulesSql } from "./statements/approvals.ts";
+import { deleteApprovalSql } from "./statements/deletions.ts";
+import { deleteGuessSql, guessNamesSql } from "./statements/guesses.ts";
+import { deleteHomeSql, homesSql } from "./statements/homes.ts";
+import { deletePairingSql, pairingsSql } from "./statements/pairings.ts";
+import { personByIdSql } from "./statements/people.ts";
 
 /** The role, requests and rules of a person: one definition for export and for erasure. */
 export function readPersonAccess(db: Db, person: PersonId): PersonAccess {
-  const row = db.get<{ role: "member" | null }>("select role from people where id = ?", person);
+  const row = db.get<{ role: "member" | null }>(personByIdSql, person);
   const role = person === OWNER ? "owner" : row?.role;
   return {
     ...(role !== null && role !== undefined && { role }),
@@ -39,27 +44,22 @@ export function readPersonAccess(db: Db, person: PersonId): PersonAccess {
 }
 
 export function erasePersonAccess(db: Db, person: PersonId): void {
-  for (const { n } of listPersonPairings(db, person)) db.send("delete from pairings where n = ?", n);
-  for (const { number } of listPersonApprovals(db, person))
-    db.send("delete from approvals where n = ?", number);
-  db.send("delete from allowed where person = ?", person);
+  for (const { n } of listPersonPairings(db, person)) db.send(deletePairingSql, n);
+  for (const { number } of listPersonApprovals(db, person)) db.send(deleteApprovalSql, number);
+  db.send(deletePersonApprovalRulesSql, person);
   const ids = listPersonAccounts(db, person).flatMap(({ platform, user_id, alt_id }) =>
     [user_id, alt_id].filter((id) => id !== null).map((id) => ({ platform, id })),
   );
-  for (const { platform, id } of ids) {
+  const guessers = ids.map(({ platform, id }) => `${platform}:${id}`);
+  for (const { name } of db.all<{ name: string }>(guessNamesSql)) {
     // The name alone, or after the kind of guess.
-    const name = `${platform}:${id}`;
-    db.send(
-      "delete from guesses where name = ? or substr(name, -length(?)) = ?",
-      name,
-      `:${name}`,
-      `:${name}`,
-    );
+    if (guessers.some((guesser) => name === guesser || name.endsWith(`:${guesser}`)))
+      db.send(deleteGuessSql, name);
   }
-  for (const { platform, home } of db.all<{ platform: string; home: string }>("select * from homes")) {
+  for (const { platform, home } of db.all<{ platform: string; home: string }>(homesSql)) {
     const chatId = parseObject<HomeChannel>(home)?.chatId;
     if (ids.some((account) => account.platform === platform && account.id === chatId))
-      db.send("delete from homes where platform = ?", platform);
+      db.send(deleteHomeSql, platform);
   }
 }
 
@@ -75,7 +75,7 @@ interface PersonPairingRow {
 function listPersonPairings(db: Db, person: PersonId): PersonPairingRow[] {
   const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   return db
-    .all<PersonPairingRow>("select * from pairings order by n")
+    .all<PersonPairingRow>(pairingsSql)
     .filter((row) => row.person === person || isSentByPerson(row.asker));
 }
 
@@ -83,9 +83,7 @@ function listPersonPairings(db: Db, person: PersonId): PersonPairingRow[] {
 function listPersonApprovals(db: Db, person: PersonId): Approval[] {
   const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   const rows = db
-    .all<ApprovalRow>(
-      "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session order by a.n",
-    )
+    .all<ApprovalRow>(allApprovalsSql)
     .filter((row) => row.person === person || isSentByPerson(row.target));
   return convertReadable(rows, toApproval);
 }

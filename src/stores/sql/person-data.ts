@@ -22,6 +22,7 @@ import {
 import { readLastOutput } from "./process-output.ts";
 import { SEQS_PER_SESSION, toMessage } from "./rows.ts";
 import { messagesBetweenSql } from "./statements/messages.ts";
+import { decisionsOfConversationSql, ownBlobsSql, ownCountsSql } from "./statements/person-rows.ts";
 import { sessionByNumberSql } from "./statements/sessions.ts";
 
 export function readPersonData(db: Db, input: PersonName): PersonData | undefined {
@@ -33,10 +34,7 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
   const conversations = listPersonConversations(db, person);
   const decisions = conversations.flatMap(({ n }) =>
     db
-      .all<{ at: number; decision: string }>(
-        "select at, decision from decisions where conversation = ? order by n",
-        n,
-      )
+      .all<{ at: number; decision: string }>(decisionsOfConversationSql, n)
       .map((decision) => ({ conversation: n, ...decision })),
   );
   const inbox = listPersonInbox(db, person);
@@ -47,13 +45,7 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
   const memories = listPersonMemories(db, person).flatMap(({ entries, chat }) =>
     entries.map((text) => ({ text, ...(chat !== undefined && { chat }) })),
   );
-  const own = db.get<{ sessions: number; messages: number }>(
-    `select count(*) filter (where removed_at is null) as sessions, coalesce(sum((
-       select count(*) from messages where id between s.n * ${SEQS_PER_SESSION} and s.n * ${SEQS_PER_SESSION} + ${SEQS_PER_SESSION - 1})), 0) as messages
-     from sessions s where owner = ?`,
-    person,
-  );
-  const getSessionId = (n: number): string => db.get<{ id: string }>(sessionByNumberSql, n)?.id ?? "";
+  const own = db.get<{ sessions: number; messages: number }>(ownCountsSql, person);
   return {
     person,
     ...(row.name !== null && { name: row.name }),
@@ -86,7 +78,7 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
     elsewhere: ids.flatMap((id) =>
       db
         .rows(messagesBetweenSql, id, id)
-        .map((found) => toMessage(found, getSessionId(Math.floor(id / SEQS_PER_SESSION)))),
+        .map((found) => toMessage(found, readSessionId(db, Math.floor(id / SEQS_PER_SESSION)))),
     ),
     conversations: conversations.map((row) => ({
       number: row.n,
@@ -94,28 +86,32 @@ export function readPersonData(db: Db, input: PersonName): PersonData | undefine
       chatType: row.chat_type,
       chatId: row.chat_id,
       ...(row.thread_id !== "" && { threadId: row.thread_id }),
-      session: getSessionId(row.session),
+      session: readSessionId(db, row.session),
       activeAt: row.active_at,
     })),
     decisions,
     inbox: inbox.map(toPersonInbox),
     turns: turns.map(({ session, state, started_at, ended_at, target }) => ({
-      session: getSessionId(session),
+      session: readSessionId(db, session),
       state,
       startedAt: started_at,
       ...(ended_at !== null && { endedAt: ended_at }),
       target: parseSource(target),
     })),
     deliveries: deliveries.map(({ session, state, created_at, target, parts }) => ({
-      ...(session !== null && { session: getSessionId(session) }),
+      ...(session !== null && { session: readSessionId(db, session) }),
       state,
       createdAt: created_at,
       target: parseSource(target),
       parts: parseList<Part>(parts) ?? [],
     })),
-    processes: processes.map((row) => toPersonProcess(db, row, getSessionId(row.session))),
+    processes: processes.map((row) => toPersonProcess(db, row)),
     memories,
   };
+}
+
+function readSessionId(db: Db, session: number): string {
+  return db.get<{ id: string }>(sessionByNumberSql, session)?.id ?? "";
 }
 
 /** An unreadable source is returned empty: the rest of the row still belongs to the person. */
@@ -135,10 +131,10 @@ function toPersonInbox({ platform, chat_id, message_id, at, state, ...row }: Per
   };
 }
 
-function toPersonProcess(db: Db, row: PersonProcessRow, session: string): PersonProcess {
+function toPersonProcess(db: Db, row: PersonProcessRow): PersonProcess {
   return {
     id: row.id,
-    session,
+    session: readSessionId(db, row.session),
     state: row.state,
     begunAt: row.begun_at,
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
@@ -151,14 +147,7 @@ function toPersonProcess(db: Db, row: PersonProcessRow, session: string): Person
 
 /** Files and images in the messages of the person and the answers to them. Blobs that others also sent stay with them. */
 function countAttachments(db: Db, person: string, elsewhere: readonly number[]): number {
-  const hashes = new Set(
-    db
-      .rows(
-        "select distinct hash from blob_uses where session in (select n from sessions where owner = ?)",
-        person,
-      )
-      .map(([hash]) => hash as string),
-  );
+  const hashes = new Set(db.rows(ownBlobsSql, person).map(([hash]) => hash as string));
   for (const id of elsewhere) {
     for (const row of db.rows(messagesBetweenSql, id, id)) {
       for (const part of toMessage(row, "").parts)

@@ -1,4 +1,3 @@
-import { ROLES } from "../../core/message.ts";
 import type { PersonId } from "../../core/owner.ts";
 import { isSentBy, type PersonName } from "../../core/person.ts";
 import type { Source } from "../../core/source.ts";
@@ -6,7 +5,21 @@ import type { Db } from "./db.ts";
 import { parseObject } from "./json-columns.ts";
 import type { ProcessRow } from "./process-rows.ts";
 import { type ConversationRow, SEQS_PER_SESSION } from "./rows.ts";
+import { isRunnerAlive } from "./runners.ts";
+import { accountsByPersonSql } from "./statements/accounts.ts";
 import { claimedInputsSql } from "./statements/inbox.ts";
+import { personByAccountIdSql, personByIdSql } from "./statements/people.ts";
+import {
+  attributedElsewhereSql,
+  openProcessOwnersSql,
+  pendingInboxSql,
+  personConversationsSql,
+  personInboxSql,
+  runningTurnOwnersSql,
+  selectTargeted,
+  unansweredInboxSql,
+} from "./statements/person-rows.ts";
+import { unattributedElsewhereSql } from "./statements/senders.ts";
 
 /** The rows of a person: one definition for export and for erasure. */
 export interface PersonRow {
@@ -46,18 +59,12 @@ export interface PersonTurnRow {
 }
 
 export function findPersonRow(db: Db, name: PersonName): PersonRow | undefined {
-  if ("person" in name) return db.get<PersonRow>("select * from people where id = ?", name.person);
-  return db.get<PersonRow>(
-    `select p.* from accounts a join people p on p.id = a.person
-     where a.platform = ? and (a.user_id = ? or a.alt_id = ?)`,
-    name.platform,
-    name.account,
-    name.account,
-  );
+  if ("person" in name) return db.get<PersonRow>(personByIdSql, name.person);
+  return db.get<PersonRow>(personByAccountIdSql, name.platform, name.account, name.account);
 }
 
 export function listPersonAccounts(db: Db, person: PersonId): PersonAccountRow[] {
-  return db.all<PersonAccountRow>("select * from accounts where person = ? order by n", person);
+  return db.all<PersonAccountRow>(accountsByPersonSql, person);
 }
 
 /** Builds a check whether a stored source belongs to one of the accounts. */
@@ -77,11 +84,7 @@ export function buildSenderFilter(
 
 /** The conversations of the person, and those in which one of their accounts is the participant. */
 export function listPersonConversations(db: Db, person: PersonId): ConversationRow[] {
-  return db.all<ConversationRow>(
-    `select * from conversations where person = ? or account in (select n from accounts where person = ?) order by n`,
-    person,
-    person,
-  );
+  return db.all<ConversationRow>(personConversationsSql, person, person);
 }
 
 /**
@@ -90,20 +93,14 @@ export function listPersonConversations(db: Db, person: PersonId): ConversationR
  */
 export function listPersonInbox(db: Db, person: PersonId): PersonInboxRow[] {
   const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
-  const own = db.all<PersonInboxRow>(
-    `select i.* from inbox i where i.conversation in (
-         select n from conversations where person = ? or account in (select n from accounts where person = ?))
-       or exists (select 1 from accounts a where a.person = ? and a.platform = i.platform
-         and i.chat_id in (a.user_id, a.alt_id))`,
-    person,
-    person,
-    person,
-  );
+  const own = db.all<PersonInboxRow>(personInboxSql, person, person, person);
   const numbers = new Set(own.map(({ n }) => n));
-  const pending = ["select * from inbox where state = 0", "select * from inbox where state = 4"]
-    .flatMap((statement) => db.all<PersonInboxRow>(statement))
-    .filter(({ n, source }) => !numbers.has(n) && isSentByPerson(source));
-  return [...own, ...pending].toSorted((a, b) => a.n - b.n);
+  const pending = db.all<PersonInboxRow>(pendingInboxSql);
+  const commands = db.all<PersonInboxRow>(unansweredInboxSql);
+  const elsewhere = [...pending, ...commands].filter(
+    ({ n, source }) => !numbers.has(n) && isSentByPerson(source),
+  );
+  return [...own, ...elsewhere].toSorted((a, b) => a.n - b.n);
 }
 
 /** The turns that answered the person, in any session. */
@@ -121,25 +118,24 @@ function listTargetedRows<Row extends { n: number; target: string }>(
   const isSentByPerson = buildSenderFilter(accounts);
   const ids = accounts.flatMap(({ user_id, alt_id }) => [user_id, alt_id]).filter((id) => id !== null);
   // Searching for the text of an id is much faster than parsing every target.
-  const mentioned = ids.map(() => "or instr(target, ?) > 0").join(" ");
   return db
     .all<Row & { owned: number }>(
-      `select *, session in (select n from sessions where owner = ?) as owned from ${table}
-       where owned ${mentioned} order by n`,
+      selectTargeted(db.dialect, table, ids.length),
       person,
       ...ids.map((id) => JSON.stringify(id).slice(1, -1)),
     )
     .filter(({ owned, target }) => owned === 1 || isSentByPerson(target));
 }
 
-/** Whether a running turn belongs to the person. */
-export function hasRunningTurn(db: Db, person: PersonId, isAlive: (runner: string) => boolean): boolean {
+/** Whether a turn of the person runs, in a runner that is alive. */
+export function hasRunningTurn(db: Db, person: PersonId, now: number): boolean {
   const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   return db
-    .all<PersonTurnRow & { owner: string }>(
-      "select t.*, s.owner from turns t join sessions s on s.n = t.session where t.state = 'running'",
-    )
-    .some(({ owner, target, runner }) => (owner === person || isSentByPerson(target)) && isAlive(runner));
+    .all<{ runner: string; target: string; owner: string }>(runningTurnOwnersSql)
+    .some(
+      ({ owner, target, runner }) =>
+        (owner === person || isSentByPerson(target)) && isRunnerAlive(db, runner, now),
+    );
 }
 
 export interface PersonDeliveryRow {
@@ -166,13 +162,9 @@ export function listPersonProcesses(db: Db, person: PersonId): PersonProcessRow[
 export function findRunningProcess(db: Db, person: PersonId): string | undefined {
   const isSentByPerson = buildSenderFilter(listPersonAccounts(db, person));
   return db
-    .all<ProcessRow & { owner: string }>(
-      "select p.*, s.owner from processes p cross join sessions s on s.n = p.session where p.state <> 'ended'",
-    )
+    .all<{ id: string; target: string; owner: string }>(openProcessOwnersSql)
     .find(({ owner, target }) => owner === person || isSentByPerson(target))?.id;
 }
-
-const USER = ROLES.indexOf("user");
 
 /** The ids of the person's messages in sessions of others. */
 export function listMessagesElsewhere(db: Db, person: PersonId): number[] {
@@ -189,17 +181,7 @@ export function listAttributedElsewhere(
   { after, last }: { readonly after: number; readonly last: number },
 ): number[] {
   const found = listPersonAccounts(db, person).flatMap(({ platform, user_id, alt_id }) =>
-    db.rows(
-      `select m.id from messages m where m.id > ? and m.id <= ? and m.role = ${USER} and m.meta is not null
-         and json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') in (?, ?) and json_extract(m.meta, '$.origin.platform') = ?
-         and exists (select 1 from sessions s where s.n = m.id >> 24 and s.owner <> ?)`,
-      after,
-      last,
-      user_id,
-      alt_id,
-      platform,
-      person,
-    ),
+    db.rows(attributedElsewhereSql, after, last, user_id, alt_id, platform, person),
   );
   return found.map(([id]) => id as number).toSorted((a, b) => a - b);
 }
@@ -225,13 +207,6 @@ export function listUnattributedElsewhere(db: Db, person: PersonId): { id: numbe
   return [...last].flatMap(([turn, seq]) => {
     const { session = 0, target = "" } = byNumber.get(turn) ?? {};
     const id = session * SEQS_PER_SESSION + seq;
-    const withoutSender = db.get(
-      `select 1 from messages m join sessions s on s.n = m.id >> 24 where m.id = ? and m.role = ${USER}
-         and s.owner <> ? and (m.text is not null or m.parts is not null)
-         and (m.meta is null or (json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') is null))`,
-      id,
-      person,
-    );
-    return withoutSender === undefined ? [] : [{ id, target }];
+    return db.get(unattributedElsewhereSql, id, person) === undefined ? [] : [{ id, target }];
   });
 }

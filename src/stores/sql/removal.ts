@@ -14,9 +14,32 @@ import { isRunnerAlive } from "./runners.ts";
 import { isIndexedRole } from "./search.ts";
 import { deleteSessionApprovalRulesSql } from "./statements/approvals.ts";
 import { deleteUnusedBlobSql } from "./statements/blobs.ts";
+import { sessionConversationsSql } from "./statements/conversations.ts";
+import {
+  deleteConversationDecisionsSql,
+  deleteConversationSql,
+  deleteMessagesBetweenSql,
+  deleteSessionApprovalsSql,
+  deleteSessionBlobUsesSql,
+  deleteSessionDeliveriesSql,
+  deleteSessionHiddenSql,
+  deleteSessionHoldsSql,
+  deleteSessionProcessesSql,
+  deleteSessionSql,
+  deleteSessionTurnsSql,
+  deleteSessionViewsSql,
+} from "./statements/deletions.ts";
 import { cancelConversationInboxSql, pendingMessagesSql } from "./statements/inbox.ts";
 import { messagesBetweenSql } from "./statements/messages.ts";
 import { openProcessInSessionSql } from "./statements/processes.ts";
+import {
+  clearFreshPreviousSql,
+  giveSessionAwaySql,
+  markSessionRemovedSql,
+  otherRemovedSessionsSql,
+  selectPrunable,
+  sessionBlobsSql,
+} from "./statements/removal.ts";
 import { deleteSessionUsageSql } from "./statements/usage.ts";
 import { piecesInOtherSessionsSql } from "./statements/views.ts";
 import { buildVisibleCondition, findVisibleSession } from "./visibility.ts";
@@ -41,34 +64,20 @@ export function remove(db: Db, input: SessionRequest & { now: number }): boolean
   return true;
 }
 
-/**
- * A session that was closed by hand may still be current in a conversation, and processes may run in one that was left.
- */
-const UNUSED_CONDITION = `s.lease_holder is null and not exists (select 1 from conversations c where c.session = s.n)
-  and not exists (select 1 from processes p where p.session = s.n and p.state <> 'ended')`;
-
 export function prune(db: Db, input: Prune): Session[] {
   const { where, values } = buildVisibleCondition(input.asker);
-  const conditions = [
-    where,
-    "s.removed_at is null",
-    "s.ended_at is not null",
-    "s.last_at < ?",
-    UNUSED_CONDITION,
-  ];
-  const bound: unknown[] = [...values, input.before];
-  if (input.platform !== undefined) {
-    conditions.push("s.platform = ?");
-    bound.push(input.platform);
-  }
-  if (input.kinds !== undefined) {
-    conditions.push(`s.kind in (${input.kinds.map(() => "?").join(", ") || "null"})`);
-    bound.push(...input.kinds);
-  }
+  const { platform, kinds, limit } = input;
   const rows = db.all<SessionRow>(
-    `select s.* from sessions s where ${conditions.join(" and ")} order by s.last_at, s.n limit ?`,
-    ...bound,
-    input.limit ?? -1,
+    selectPrunable(where, {
+      byPlatform: platform !== undefined,
+      kinds: kinds?.length,
+      isLimited: limit !== undefined,
+    }),
+    ...values,
+    input.before,
+    ...(platform === undefined ? [] : [platform]),
+    ...(kinds ?? []),
+    ...(limit === undefined ? [] : [limit]),
   );
   if (!input.dryRun) for (const row of rows) markSessionRemoved(db, row, input.now);
   return rows.map(toSession);
@@ -76,40 +85,36 @@ export function prune(db: Db, input: Prune): Session[] {
 
 function markSessionRemoved(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
-  db.send("delete from views where session = ?", n);
-  db.send("delete from hidden where session = ?", n);
-  db.send("delete from holds where session = ?", n);
-  db.send("delete from deliveries where session = ?", n);
-  db.send("delete from turns where session = ?", n);
-  db.send("delete from approvals where session = ?", n);
-  db.send("delete from processes where session = ?", n);
-  db.send(deleteSessionUsageSql, n);
-  db.send(deleteSessionApprovalRulesSql, n);
-  for (const { n: conversation } of db.all<{ n: number }>(
-    "select n from conversations where session = ?",
-    n,
-  )) {
+  deleteSessionRecords(db, n);
+  for (const { n: conversation } of db.all<{ n: number }>(sessionConversationsSql, n)) {
     // The inbox rows stay, without text: they identify a late duplicate.
     db.send(cancelConversationInboxSql, conversation);
-    db.send("delete from decisions where conversation = ?", conversation);
-    db.send("delete from conversations where n = ?", conversation);
+    db.send(deleteConversationDecisionsSql, conversation);
+    db.send(deleteConversationSql, conversation);
   }
-  db.send(
-    "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
-    n,
-  );
-  db.send("update sessions set removed_at = ?, title = null, lease_holder = null where n = ?", now, n);
+  db.send(clearFreshPreviousSql, n);
+  db.send(markSessionRemovedSql, now, n);
   sweepSession(db, session, now);
   // Its view is deleted now, so removed sessions that it showed may be free as well.
   sweepRemoved(db, now, n);
 }
 
+/** Deletes the rows of a session that are neither messages nor conversations. */
+export function deleteSessionRecords(db: Db, session: number): void {
+  db.send(deleteSessionViewsSql, session);
+  db.send(deleteSessionHiddenSql, session);
+  db.send(deleteSessionHoldsSql, session);
+  db.send(deleteSessionDeliveriesSql, session);
+  db.send(deleteSessionTurnsSql, session);
+  db.send(deleteSessionApprovalsSql, session);
+  db.send(deleteSessionProcessesSql, session);
+  db.send(deleteSessionUsageSql, session);
+  db.send(deleteSessionApprovalRulesSql, session);
+}
+
 /** Removed sessions keep the messages that other sessions still show. */
 export function sweepRemoved(db: Db, now: number, except = 0): void {
-  for (const other of db.all<SessionRow>(
-    "select * from sessions where removed_at is not null and n <> ?",
-    except,
-  )) {
+  for (const other of db.all<SessionRow>(otherRemovedSessionsSql, except)) {
     sweepSession(db, other, now);
   }
 }
@@ -127,21 +132,14 @@ function sweepSession(db: Db, session: SessionRow, now: number): void {
     from = Math.max(from, (piece.to_seq ?? SEQS_PER_SESSION - 1) + 1);
   }
   deleteMessages(db, session, { from, to: SEQS_PER_SESSION - 1 });
-  const blobs = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
-  db.send("delete from blob_uses where session = ?", n);
+  const blobs = db.all<{ hash: string }>(sessionBlobsSql, n);
+  db.send(deleteSessionBlobUsesSql, n);
   const heir = shown[0];
   if (heir === undefined) {
-    db.send("delete from sessions where n = ?", n);
+    db.send(deleteSessionSql, n);
   } else {
-    // Messages that a fork still shows belong to the fork's owner.
     const fork = getSessionRow(db, heir.session);
-    db.send(
-      "update sessions set owner = ?, audience = ?, removed_at = coalesce(removed_at, ?), origin = null, display_name = null, config = null where n = ?",
-      fork.owner,
-      fork.audience,
-      now,
-      n,
-    );
+    db.send(giveSessionAwaySql, fork.owner, fork.audience, now, n);
     for (const row of db.rows(messagesBetweenSql, toMessageId(n, 1), toMessageId(n, SEQS_PER_SESSION - 1))) {
       if (row[4] !== null) recordBlobUses(db, n, toMessage(row, session.id));
     }
@@ -170,5 +168,5 @@ export function deleteMessages(db: Db, session: SessionRow, { from, to }: SeqRan
       : "";
     if (terms !== "") db.index.removeWords(db, row[0] as number, terms);
   }
-  db.send("delete from messages where id between ? and ?", first, last);
+  db.send(deleteMessagesBetweenSql, first, last);
 }

@@ -19,3 +19,7 @@ export const deleteApprovalRuleSql =
   "delete from allowed where person = ? and pattern = ? and folder = ? and session = ?";
 /** Deletes the permissions of one session with it. */
 export const deleteSessionApprovalRulesSql = "delete from allowed where session = ? and session > 0";
+export const deletePersonApprovalRulesSql = "delete from allowed where person = ?";
+/** All of them, for the data of a person. */
+export const allApprovalsSql =
+  "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session order by a.n";
