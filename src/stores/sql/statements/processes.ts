@@ -40,7 +40,7 @@ export function buildProcessListSql(
   const shared = conditions.join(" and ");
   const open = `${select} where p.state <> 'ended' and ${shared}`;
   const ended = `${select} where p.ended_at is not null and p.ended_at >= ? and ${shared}`;
-  return `select * from (${withEnded ? `${open} union all ${ended}` : open}) order by +n desc limit ?`;
+  return `select * from (${withEnded ? `${open} union all ${ended}` : open}) as listed order by +n desc limit ?`;
 }
 export const insertProcessSql = `
 insert into processes
