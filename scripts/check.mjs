@@ -14,6 +14,7 @@ const steps = [
   ["coverage table", "node", ["scripts/check-coverage.mjs"]],
   ["exported names", "node", ["scripts/check-exports.mjs"]],
   ["one meaning per exported name", "node", ["scripts/check-names.mjs"]],
+  ["place and form of SQL", "node", ["scripts/check-statements.mjs"]],
   ["list of mutations", "node", ["--disable-warning=ExperimentalWarning", "test/mutants/run.ts", "--check"]],
   ...examples.map((name) => [
     `example ${name}`,

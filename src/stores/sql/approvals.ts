@@ -14,10 +14,17 @@ import type { Db } from "./db.ts";
 import { convertReadable, type JsonCell, parseObject, requireObject } from "./json-columns.ts";
 import type { ConversationRow } from "./rows.ts";
 import {
+  answerApprovalSql,
+  approvalByNumberSql,
   approvalRuleSql,
   approvalRulesSql,
   deleteApprovalRuleSql,
   deleteOppositeApprovalRuleSql,
+  earlierApprovalSql,
+  insertApprovalSql,
+  openApprovalsSql,
+  setApprovalAttemptSql,
+  setApprovalDeadlineSql,
   upsertApprovalRuleSql,
 } from "./statements/approvals.ts";
 import { conversationByNumberSql } from "./statements/conversations.ts";
@@ -52,8 +59,6 @@ export interface ApprovalRuleRow {
 /** The folder of a `never` rule, and of requests without a folder. */
 const ANY_FOLDER = "";
 
-const SELECT_APPROVAL = "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
-
 export function createApproval(
   db: Db,
   input: { turn: number; fence: number; request: ApprovalRequest; deadline: number; now: number },
@@ -77,8 +82,7 @@ export function createApproval(
     turn.attempt === 1 ? undefined : adoptEarlierApproval(db, { ...turn, n: input.turn }, request, input.now);
   if (before !== undefined) return toApproval(before);
   const number = db.insert(
-    `insert into approvals (session, conversation, person, turn, attempt, target, request, asked_at, deadline)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    insertApprovalSql,
     turn.session,
     turn.conversation,
     findApprover(
@@ -104,16 +108,8 @@ function adoptEarlierApproval(
   now: number,
 ): ApprovalRow | undefined {
   const { n, session, attempt } = turn;
-  const found = db.get<ApprovalRow>(
-    `${SELECT_APPROVAL} where a.session = ? and a.turn = ? and a.attempt < ? and a.request = ?
-       and (a.answer <> 'expired' or (a.answer is null and a.deadline >= ?)) order by a.n limit 1`,
-    session,
-    n,
-    attempt,
-    request,
-    now,
-  );
-  if (found !== undefined) db.send("update approvals set attempt = ? where n = ?", attempt, found.n);
+  const found = db.get<ApprovalRow>(earlierApprovalSql, session, n, attempt, request, now);
+  if (found !== undefined) db.send(setApprovalAttemptSql, attempt, found.n);
   return found;
 }
 
@@ -148,7 +144,7 @@ export function answerApproval(
   }
   const isLate = now > row.deadline && input.answer !== "expired";
   const answer = isLate ? "expired" : input.answer;
-  db.send("update approvals set answer = ?, answered_at = ? where n = ?", answer, now, row.n);
+  db.send(answerApprovalSql, answer, now, row.n);
   if (isLate) return refuseLateAnswer();
   saveApprovalRule(db, row, answer, now);
   return toApproval({ ...row, answer, answered_at: now });
@@ -175,7 +171,7 @@ function saveApprovalRule(
 }
 
 export function moveApprovalDeadline(db: Db, input: { approval: number; deadline: number }): void {
-  db.send("update approvals set deadline = ? where n = ? and answer is null", input.deadline, input.approval);
+  db.send(setApprovalDeadlineSql, input.deadline, input.approval);
 }
 
 function refuseLateAnswer(): Refused {
@@ -190,7 +186,7 @@ function refuseLateAnswer(): Refused {
 
 export function listApprovals(db: Db, input: { person: PersonId; conversation?: number }): Approval[] {
   const rows = db
-    .all<ApprovalRow>(`${SELECT_APPROVAL} where a.person = ? and a.answer is null order by a.n`, input.person)
+    .all<ApprovalRow>(openApprovalsSql, input.person)
     .filter(({ conversation }) => input.conversation === undefined || conversation === input.conversation);
   return convertReadable(rows, toApproval);
 }
@@ -239,7 +235,7 @@ export function removeApprovalRule(
 }
 
 function findApprovalRow(db: Db, n: number): ApprovalRow | undefined {
-  return db.get<ApprovalRow>(`${SELECT_APPROVAL} where a.n = ?`, n);
+  return db.get<ApprovalRow>(approvalByNumberSql, n);
 }
 
 function getApprovalRow(db: Db, n: number): ApprovalRow {

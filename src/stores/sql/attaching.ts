@@ -10,6 +10,7 @@ import {
   lookUpConversation,
   readOpened,
   recordDecision,
+  resolveConversationPerson,
 } from "./routing.ts";
 import type { SessionRow } from "./rows.ts";
 import { insertProfileSql, reopenSessionSql } from "./statements/sessions.ts";
@@ -50,7 +51,7 @@ function attachNewConversation(
   target: SessionRow,
 ): Opened | Refused {
   const { asker, source, profile, now } = input;
-  const person = match.person();
+  const person = resolveConversationPerson(db, input, match);
   const chat: ChatRow = {
     platform: source.platform,
     chat_type: source.chatType,

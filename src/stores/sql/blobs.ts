@@ -1,8 +1,11 @@
 import type { NewMessage } from "../../core/message.ts";
 import type { Db } from "./db.ts";
 import { SEQS_PER_SESSION, toMessageId } from "./rows.ts";
-import { deleteUnusedBlobSql } from "./statements/blobs.ts";
+import { deleteBlobUseSql, deleteUnusedBlobSql, sessionsUsingBlobSql } from "./statements/blobs.ts";
 import { deliveryUsingBlobSql } from "./statements/deliveries.ts";
+import { pendingUsingBlobSql } from "./statements/inbox.ts";
+import { messageUsingBlobSql } from "./statements/messages.ts";
+import { shownSessionsSql } from "./statements/views.ts";
 
 /** In blob_uses.session: a delivery without a session needs the blob. */
 export const NO_SESSION = 0;
@@ -14,35 +17,21 @@ export function getBlobHashes({ parts }: Pick<NewMessage, "parts">): string[] {
 
 /** Blobs stay while a stored, shown or pending message or a pending delivery refers to them. */
 export function releaseBlob(db: Db, hash: string): void {
-  for (const { session } of db.all<{ session: number }>(
-    "select session from blob_uses where hash = ?",
-    hash,
-  )) {
-    if (!isBlobNeeded(db, session, hash))
-      db.send("delete from blob_uses where hash = ? and session = ?", hash, session);
-  }
+  for (const { session } of db.all<{ session: number }>(sessionsUsingBlobSql, hash))
+    if (!isBlobNeeded(db, session, hash)) db.send(deleteBlobUseSql, hash, session);
   db.send(deleteUnusedBlobSql, hash);
 }
 
 function isBlobNeeded(db: Db, session: number, hash: string): boolean {
-  const shown = db.rows("select distinct piece_session from pieces where session = ?", session);
+  const shown = db.rows(shownSessionsSql, session);
   const named = [session, ...shown.map(([n]) => n as number)].some(
     (n) =>
-      db.get(
-        "select 1 from messages where id between ? and ? and parts is not null and instr(parts, ?) > 0",
-        toMessageId(n, 1),
-        toMessageId(n, SEQS_PER_SESSION - 1),
-        hash,
-      ) !== undefined,
+      db.get(messageUsingBlobSql, toMessageId(n, 1), toMessageId(n, SEQS_PER_SESSION - 1), hash) !==
+      undefined,
   );
   return (
     named ||
     db.get(deliveryUsingBlobSql, hash, hash) !== undefined ||
-    db.get(
-      `select 1 from inbox i join conversations c on c.n = i.conversation
-       where i.state = 0 and c.session = ? and instr(i.message, ?) > 0`,
-      session,
-      hash,
-    ) !== undefined
+    db.get(pendingUsingBlobSql, session, hash) !== undefined
   );
 }

@@ -30,8 +30,17 @@ import { getSessionRow, insertSessionRow } from "./routing.ts";
 import { type SessionRow, toMessage, toMessageId, toSession } from "./rows.ts";
 import { isRunnerAlive } from "./runners.ts";
 import { findFreeTitle } from "./sessions.ts";
-import { messagesBetweenSql } from "./statements/messages.ts";
-import { growSessionSql, sessionByIdSql } from "./statements/sessions.ts";
+import { lastUserMessageSql, messagesBetweenSql } from "./statements/messages.ts";
+import { copyOriginSql, growSessionSql, sessionByIdSql, setViewVersionSql } from "./statements/sessions.ts";
+import {
+  clearHiddenSql,
+  deleteOldViewsSql,
+  insertHiddenSql,
+  insertPieceSql,
+  insertViewSql,
+  nextViewVersionSql,
+  viewVersionSql,
+} from "./statements/views.ts";
 import { addSessionUsage } from "./usage.ts";
 import { readView } from "./views.ts";
 import { findVisibleSession } from "./visibility.ts";
@@ -57,16 +66,12 @@ export function readVersionPieces(
 }
 
 function findVersionRow(db: Db, session: SessionRow, version: number): ViewVersionRow | undefined {
-  return db.get<ViewVersionRow>("select * from views where session = ? and version = ?", session.n, version);
+  return db.get<ViewVersionRow>(viewVersionSql, session.n, version);
 }
 
 /** The next version ends this one, and recorded the length of the session at that time. */
 function findVersionEnd(db: Db, session: SessionRow, version: number): number | undefined {
-  return db.get<ViewVersionRow>(
-    "select * from views where session = ? and version > ? order by version limit 1",
-    session.n,
-    version,
-  )?.next_seq;
+  return db.get<ViewVersionRow>(nextViewVersionSql, session.n, version)?.next_seq;
 }
 
 export function changeView(db: Db, input: ViewChange): ViewChangeResult | Refused {
@@ -155,14 +160,7 @@ export function fork(
     { profile: origin.profile, owner: origin.owner, now },
     origin.id,
   );
-  db.send(
-    "update sessions set audience = ?, platform = ?, origin = ?, display_name = ? where n = ?",
-    origin.audience,
-    origin.platform,
-    origin.origin,
-    origin.display_name,
-    created.n,
-  );
+  db.send(copyOriginSql, origin.audience, origin.platform, origin.origin, origin.display_name, created.n);
   const view = forkView(readView(db, origin), created.n, input.keep);
   writeVersion(db, created.n, 1, "fork", view, null, 1, now);
   return toSession(getSessionRow(db, created.n));
@@ -260,15 +258,7 @@ function saveView(
     writeVersion(db, session.n, 0, "begin", createView(session.n), null, 1, session.created_at);
   writeVersion(db, session.n, version, input.kind, after, redoTo ?? null, session.next_seq, now);
   writeHidden(db, session.n, after.hidden);
-  // The age of a version counts from its end, which is the start of the next one.
-  db.send(
-    `delete from views where session = ? and (version <= ?
-       or version < (select max(version) from views where session = ? and at < ?))`,
-    session.n,
-    version - KEPT_VERSIONS,
-    session.n,
-    now - KEPT_VERSIONS_MS,
-  );
+  db.send(deleteOldViewsSql, session.n, version - KEPT_VERSIONS, session.n, now - KEPT_VERSIONS_MS);
   return { version, length: countShown(after), before: countShown(before) };
 }
 
@@ -282,34 +272,16 @@ function writeVersion(
   nextSeq: number,
   now: number,
 ): void {
-  db.send(
-    "insert into views (session, version, kind, at, next_seq, redo) values (?, ?, ?, ?, ?, ?)",
-    session,
-    version,
-    kind,
-    now,
-    nextSeq,
-    redoTo,
-  );
+  db.send(insertViewSql, session, version, kind, now, nextSeq, redoTo);
   view.pieces.forEach((piece, position) => {
-    db.send(
-      "insert into pieces (session, version, position, piece_session, from_seq, to_seq) values (?, ?, ?, ?, ?, ?)",
-      session,
-      version,
-      position,
-      piece.session,
-      piece.from,
-      piece.to ?? null,
-    );
+    db.send(insertPieceSql, session, version, position, piece.session, piece.from, piece.to ?? null);
   });
-  if (version > 0) db.send("update sessions set version = ? where n = ?", version, session);
+  if (version > 0) db.send(setViewVersionSql, version, session);
 }
 
 function writeHidden(db: Db, session: number, hidden: readonly SeqRange[]): void {
-  db.send("delete from hidden where session = ?", session);
-  for (const { from, to } of hidden) {
-    db.send("insert into hidden (session, from_seq, to_seq) values (?, ?, ?)", session, from, to);
-  }
+  db.send(clearHiddenSql, session);
+  for (const { from, to } of hidden) db.send(insertHiddenSql, session, from, to);
 }
 
 /** The position of the last human message in the view. */
@@ -318,9 +290,7 @@ function findLastUserPosition(db: Db, state: ViewState): number | undefined {
   for (const piece of listShownPieces(state).toReversed()) {
     const start = end - (piece.to - piece.from + 1);
     const found = db.get<{ id: number }>(
-      `select id from messages where id between ? and ? and role = 0
-         and case when json_valid(meta) then coalesce(json_extract(meta, '$.origin.proactive'), 0) else 0 end = 0
-       order by id desc limit 1`,
+      lastUserMessageSql,
       toMessageId(piece.session, piece.from),
       toMessageId(piece.session, piece.to),
     );

@@ -1,7 +1,7 @@
 import { EDITOR_PLATFORM } from "../../core/platforms.ts";
 import type { ClaimBy } from "../../core/turn.ts";
 import type { Db } from "./db.ts";
-import { buildLivenessCheck } from "./runners.ts";
+import { createLivenessCache, isRunnerAliveCached } from "./runners.ts";
 
 interface PendingInput {
   readonly platform: string;
@@ -27,9 +27,12 @@ export function filterReachable<Row extends PendingInput>(
   now: number,
   ownRunner?: string,
 ): Row[] {
-  const isAlive = buildLivenessCheck(db, now);
+  const cache = createLivenessCache();
   return pending.filter(
     ({ platform, runner }) =>
-      platform !== EDITOR_PLATFORM || runner === null || runner === ownRunner || !isAlive(runner),
+      platform !== EDITOR_PLATFORM ||
+      runner === null ||
+      runner === ownRunner ||
+      !isRunnerAliveCached(db, cache, runner, now),
   );
 }

@@ -11,10 +11,18 @@ import { convertReadable } from "./json-columns.ts";
 import { buildConversationKey, getSessionRow, toIdentity } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toConversation } from "./rows.ts";
 import { type DecisionRow, toDecision } from "./session-reads.ts";
-import { conversationByNumberSql } from "./statements/conversations.ts";
-import { pendingInConversationSql } from "./statements/inbox.ts";
+import {
+  conversationByNumberSql,
+  conversationsInSessionSql,
+  conversationsWithKeySql,
+} from "./statements/conversations.ts";
+import { decisionsAboutSessionSql } from "./statements/decisions.ts";
+import { deliveriesInSessionSql } from "./statements/deliveries.ts";
+import { holdsInSessionSql } from "./statements/holds.ts";
+import { inboundByMessageIdSql, inboundBySeqSql, pendingInConversationSql } from "./statements/inbox.ts";
 import { backgroundProcessesSql } from "./statements/processes.ts";
 import { sessionByNumberSql } from "./statements/sessions.ts";
+import { turnByNumberSql, turnsInSessionSql } from "./statements/turns.ts";
 import { canSpeakIn, findConversationRow } from "./switching.ts";
 import { findVisibleSession, isVisible } from "./visibility.ts";
 
@@ -24,23 +32,18 @@ export function getDiagnostics(db: Db, input: SessionRequest): Diagnostics | und
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return undefined;
   const { n } = session;
-  const turns = `select * from turns where session = ? order by n desc limit ${MAX_ROWS}`;
-  const sent = `select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
-    where d.session = ? order by d.n desc limit ${MAX_ROWS}`;
-  // Without an index: only people run this query.
-  const decisions = `select * from decisions where from_session = ? or to_session = ? order by n desc limit ${MAX_ROWS}`;
   return {
     conversations: db
-      .all<ConversationRow>("select * from conversations where session = ? order by n", n)
+      .all<ConversationRow>(conversationsInSessionSql, n)
       .filter((row) => canSpeakIn(input.asker, row))
       .map((row) => describeConversation(db, row)),
-    turns: db.all<TurnRow>(turns, n).map(toTurnRecord),
-    deliveries: convertReadable(db.all<DeliveryRow>(sent, n), toDelivery),
+    turns: db.all<TurnRow>(turnsInSessionSql, n, MAX_ROWS).map(toTurnRecord),
+    deliveries: convertReadable(db.all<DeliveryRow>(deliveriesInSessionSql, n, MAX_ROWS), toDelivery),
     decisions: db
-      .all<DecisionRow>(decisions, session.id, session.id)
+      .all<DecisionRow>(decisionsAboutSessionSql, session.id, session.id, MAX_ROWS)
       .filter((row) => findConversationRow(db, input.asker, row.conversation) !== undefined)
       .map((row) => ({ ...toDecision(row), conversation: row.conversation })),
-    holds: db.all("select name, until from holds where session = ? order by until", n),
+    holds: db.all(holdsInSessionSql, n),
     processes: db.all(backgroundProcessesSql, n),
   };
 }
@@ -51,7 +54,7 @@ export function findConversationsByKey(db: Db, input: { asker: Asker; key: strin
   if (parsed === undefined) return [];
   return db
     .all<ConversationRow>(
-      "select * from conversations where profile = ? and platform = ? and chat_type = ? and chat_id = ? order by n",
+      conversationsWithKeySql,
       parsed.profile,
       parsed.platform,
       parsed.chatType,
@@ -66,25 +69,14 @@ export function findInbound(db: Db, input: InboundQuery): InboundRecord[] {
   const rows =
     "seq" in input
       ? findInboxRows(db, input.asker, input.session, input.seq)
-      : db.all<InboxRow>(
-          `select * from inbox where profile in (select name from profiles)
-             and platform = ? and chat_id = ? and message_id = ? order by n`,
-          input.platform,
-          input.chatId,
-          input.messageId,
-        );
+      : db.all<InboxRow>(inboundByMessageIdSql, input.platform, input.chatId, input.messageId);
   return rows.flatMap((row) => toInboundRecord(db, input.asker, row) ?? []);
 }
 
-/** Only people run this query, so it has no index. */
 function findInboxRows(db: Db, asker: Asker, id: string, seq: number): InboxRow[] {
   const session = findVisibleSession(db, asker, id);
   if (session === undefined) return [];
-  return db.all<InboxRow>(
-    "select * from inbox where seq = ? and turn in (select n from turns where session = ?) order by n",
-    seq,
-    session.n,
-  );
+  return db.all<InboxRow>(inboundBySeqSql, seq, session.n);
 }
 
 interface InboxRow {
@@ -99,7 +91,7 @@ interface InboxRow {
 }
 
 function toInboundRecord(db: Db, asker: Asker, row: InboxRow): InboundRecord | undefined {
-  const turn = row.turn === null ? undefined : db.get<TurnRow>("select * from turns where n = ?", row.turn);
+  const turn = row.turn === null ? undefined : db.get<TurnRow>(turnByNumberSql, row.turn);
   const session = turn && db.get<SessionRow>(sessionByNumberSql, turn.session);
   const conversation = db.get<ConversationRow>(conversationByNumberSql, row.conversation);
   const isAllowed =

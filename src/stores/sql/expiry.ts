@@ -5,6 +5,7 @@ import { type ConversationRow, toConversation, toSession } from "./rows.ts";
 import {
   clampActivitySql,
   conversationByNumberSql,
+  expireConversationSql,
   idleConversationsSql,
 } from "./statements/conversations.ts";
 import { endUnreferencedSessionSql } from "./statements/sessions.ts";
@@ -20,7 +21,7 @@ export function expireConversation(db: Db, input: Expire): Expired {
   const reason = findDueReset(db, input, conversation);
   if (reason === undefined) return { expired: false };
   const before = getSessionRow(db, conversation.session);
-  db.send("update conversations set expired = ? where n = ?", reason, conversation.n);
+  db.send(expireConversationSql, reason, conversation.n);
   db.send(endUnreferencedSessionSql, now, reason, before.n);
   recordDecision(db, conversation.n, now, "expired", {
     reason,

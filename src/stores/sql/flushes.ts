@@ -12,7 +12,7 @@ import type { Db } from "./db.ts";
 import { applyMemoryChanges, getMemory } from "./memory.ts";
 import { getSessionRow } from "./routing.ts";
 import type { SessionRow } from "./rows.ts";
-import { buildLivenessCheck } from "./runners.ts";
+import { createLivenessCache, isRunnerAliveCached } from "./runners.ts";
 import {
   claimFlushSql,
   finishFlushSql,
@@ -59,10 +59,10 @@ export function claimFlush(
   db: Db,
   { runner, owner, now }: { runner: string; owner?: MemoryOwner; now: number },
 ): Flush | undefined {
-  const isAlive = buildLivenessCheck(db, now);
+  const cache = createLivenessCache();
   for (const row of db.all<FlushRow>(openFlushesSql)) {
     if (owner !== undefined && getFlushOwner(row) !== owner) continue;
-    if (row.runner !== null && isAlive(row.runner)) continue;
+    if (row.runner !== null && isRunnerAliveCached(db, cache, row.runner, now)) continue;
     if (row.removed_at !== null || row.attempts >= MAX_ATTEMPTS) {
       db.send(finishFlushSql, now, row.n);
       continue;

@@ -8,6 +8,8 @@ import { insertMessages } from "./append.ts";
 import { writeImportedView } from "./change-view.ts";
 import type { Db } from "./db.ts";
 import {
+  type ConversationLookup,
+  type ConversationMatch,
   getSessionOwner,
   getSessionRow,
   insertConversationRow,
@@ -15,12 +17,19 @@ import {
   lookUpConversation,
   pointConversation,
   recordDecision,
+  resolveConversationPerson,
   toOriginColumns,
 } from "./routing.ts";
 import { type SessionRow, toSession } from "./rows.ts";
 import { findFreeTitle } from "./sessions.ts";
 import { touchConversationSql } from "./statements/conversations.ts";
-import { growSessionSql, reopenSessionSql, sessionByIdSql } from "./statements/sessions.ts";
+import {
+  growSessionSql,
+  reopenSessionSql,
+  sessionByIdSql,
+  setImportedSessionSql,
+  setTitleSql,
+} from "./statements/sessions.ts";
 import { getReaders } from "./switching.ts";
 import { replaceUsage } from "./usage.ts";
 import { isVisible } from "./visibility.ts";
@@ -48,8 +57,7 @@ export function importSession(db: Db, input: ImportedSession & { profile: string
   db.send(growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, created.n);
   const [origin, name] = input.origin === undefined ? [null, null] : toOriginColumns(input.origin);
   db.send(
-    `update sessions set audience = ?, platform = ?, origin = ?, display_name = ?, ended_at = ?, end_reason = ?,
-       archived_at = ? where n = ?`,
+    setImportedSessionSql,
     input.audience ?? findImportAudience(input) ?? null,
     input.origin?.platform ?? input.platform ?? null,
     origin,
@@ -85,7 +93,7 @@ export function importMessages(db: Db, input: ImportedMessages & { profile: stri
   if (input.usage !== undefined) replaceUsage(db, getSessionRow(db, session.n), input.usage);
   const title =
     session.title === null && input.title !== undefined ? findFreeTitle(db, session, input.title) : undefined;
-  if (title !== undefined) db.send("update sessions set title = ? where n = ?", title, session.n);
+  if (title !== undefined) db.send(setTitleSql, title, session.n);
   pointImportedConversations(db, session, input);
   return toSession(getSessionRow(db, session.n));
 }
@@ -95,14 +103,26 @@ function findImportOwner(db: Db, input: ImportedSession & { profile: string }): 
   const { account, now, profile } = input;
   const first = input.conversations?.[0];
   if (first !== undefined) {
-    const { found, person } = lookUpConversation(db, { ...first, profile, now });
-    return getSessionOwner(first.source, found === undefined ? person() : (found.person ?? undefined));
+    const opening = { ...first, profile, now };
+    const match = lookUpConversation(db, opening);
+    return getSessionOwner(first.source, findImportPerson(db, opening, match));
   }
   if (account === undefined) return undefined;
   const { userId: id, userIdAlt: altId } = account;
   const source: Source = { ...account, chatType: "dm", chatId: id ?? altId ?? "" };
   const participant = { ...(id !== undefined && { id }), ...(altId !== undefined && { altId }) };
   return resolvePerson(db, source, resolveAccount(db, source, participant, undefined, now), undefined, now);
+}
+
+/** The person of the conversation, or the one that a new conversation would have. */
+function findImportPerson(
+  db: Db,
+  opening: ConversationLookup,
+  match: ConversationMatch,
+): PersonId | undefined {
+  return match.found === undefined
+    ? resolveConversationPerson(db, opening, match)
+    : (match.found.person ?? undefined);
 }
 
 /** A session that continues in a chat belongs to the audience of that chat. */
@@ -124,13 +144,14 @@ function pointImportedConversations(
   const { profile, now } = input;
   for (const { source, scope, activeAt } of input.conversations ?? []) {
     const opening = { source, scope, profile, now };
-    const { found, account, person: newPerson } = lookUpConversation(db, opening);
+    const match = lookUpConversation(db, opening);
+    const { found, account } = match;
     if (found?.session === session.n) {
       if (activeAt > found.active_at) db.send(touchConversationSql, activeAt, found.n);
       continue;
     }
     if (found !== undefined && found.active_at >= activeAt) continue;
-    const person = found === undefined ? newPerson() : (found.person ?? undefined);
+    const person = findImportPerson(db, opening, match);
     if (!isVisible(getReaders(source, person), session)) continue;
     if (found === undefined) {
       const n = insertConversationRow(db, opening, account, person, session.n, activeAt);

@@ -1,14 +1,14 @@
 import type { Insights } from "../../core/insights.ts";
-import { ROLES } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
 import { sumByPurpose, sumUsage } from "../../core/usage.ts";
 import { sumByDay } from "../../core/usage-days.ts";
 import type { Db } from "./db.ts";
 import { SEQS_PER_SESSION, type SessionRow, toMessageId } from "./rows.ts";
+import { messageActivitySql } from "./statements/messages.ts";
+import { buildActiveSessionsSql, SESSION_CONDITIONS } from "./statements/session-lists.ts";
 import { listUsageSince } from "./usage.ts";
 import { buildVisibleCondition } from "./visibility.ts";
 
-const USER = ROLES.indexOf("user");
 const MAX_BUSIEST = 5;
 
 interface SessionActivity {
@@ -22,10 +22,11 @@ export function getInsights(
   input: { asker: Asker; since: number; platform?: string; zone?: string },
 ): Insights {
   const { where, values } = buildVisibleCondition(input.asker);
-  const onPlatform = input.platform === undefined ? "" : "and s.platform = ?";
+  const conditions: string[] = [where, SESSION_CONDITIONS.kept, SESSION_CONDITIONS.activeSince];
+  if (input.platform !== undefined) conditions.push(SESSION_CONDITIONS.platform);
   const active = db
     .all<SessionRow>(
-      `select s.* from sessions s where ${where} and s.removed_at is null and s.last_at >= ? ${onPlatform} order by s.last_at, s.n`,
+      buildActiveSessionsSql(conditions),
       ...values,
       input.since,
       ...(input.platform === undefined ? [] : [input.platform]),
@@ -68,9 +69,7 @@ function countActivity(db: Db, session: SessionRow, since: number): SessionActiv
     return { messages: next_seq - 1, humans, calls };
   }
   const row = db.get<SessionActivity>(
-    `select count(*) as messages, coalesce(sum(role = ${USER}), 0) as humans,
-       coalesce(sum(case when json_valid(meta) then json_array_length(meta, '$.toolCalls') end), 0) as calls
-     from messages where id between ? and ? and at >= ?`,
+    messageActivitySql,
     toMessageId(session.n, 1),
     toMessageId(session.n, SEQS_PER_SESSION - 1),
     since,

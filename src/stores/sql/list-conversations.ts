@@ -5,6 +5,7 @@ import type { Db } from "./db.ts";
 import { describeConversation } from "./diagnostics.ts";
 import { getSessionRow } from "./routing.ts";
 import { type ConversationRow, toSession } from "./rows.ts";
+import { buildConversationListSql, CONVERSATION_CONDITIONS } from "./statements/conversations.ts";
 import { canSpeakIn } from "./switching.ts";
 import { isVisible } from "./visibility.ts";
 
@@ -33,21 +34,18 @@ export function listConversations(db: Db, input: ConversationQuery): Page<Curren
 /** An index finds the conversations of one person; those of a chat have no person. */
 function readRowsAfter(db: Db, input: ConversationQuery, after: number, limit: number): ConversationRow[] {
   const { asker, platform } = input;
-  const conditions = ["n > ?"];
+  const conditions: string[] = [];
   const values: unknown[] = [after];
   if (!isEveryone(asker)) {
-    conditions.push(asker.chat === undefined ? "person = ?" : "(person = ? or person is null)");
+    const { person, personOrChat } = CONVERSATION_CONDITIONS;
+    conditions.push(asker.chat === undefined ? person : personOrChat);
     values.push(asker.person);
   }
   if (platform !== undefined) {
-    conditions.push("platform = ?");
+    conditions.push(CONVERSATION_CONDITIONS.platform);
     values.push(platform);
   }
-  return db.all<ConversationRow>(
-    `select * from conversations where ${conditions.join(" and ")} order by n limit ?`,
-    ...values,
-    limit,
-  );
+  return db.all<ConversationRow>(buildConversationListSql(conditions), ...values, limit);
 }
 
 function toCurrentConversation(db: Db, asker: Asker, row: ConversationRow): CurrentConversation | undefined {

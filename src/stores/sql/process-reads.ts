@@ -6,7 +6,7 @@ import { convertReadable } from "./json-columns.ts";
 import { readLastOutput, readOutputFrom } from "./process-output.ts";
 import { findProcessRow, type ProcessRow, toProcess } from "./process-rows.ts";
 import { getSessionRow } from "./routing.ts";
-import { watchedProcessesSql } from "./statements/processes.ts";
+import { buildProcessListSql, PROCESS_CONDITIONS, watchedProcessesSql } from "./statements/processes.ts";
 import { buildVisibleCondition, isVisible } from "./visibility.ts";
 
 export function getProcess(db: Db, input: { asker: Asker; id: string }): Process | undefined {
@@ -15,40 +15,26 @@ export function getProcess(db: Db, input: { asker: Asker; id: string }): Process
 }
 
 export function listProcesses(db: Db, input: ProcessQuery): Process[] {
-  const { statement, values } = buildProcessesQuery(input);
-  return convertReadable(db.all<ProcessRow>(statement, ...values), toProcess);
-}
-
-/** Running processes are found by an index on open rows, ended ones by their end: neither scans all rows. */
-export function buildProcessesQuery(input: ProcessQuery): {
-  readonly statement: string;
-  readonly values: readonly unknown[];
-} {
   const { where, values } = buildVisibleCondition(input.asker);
-  const conditions = [where, "s.removed_at is null"];
+  const conditions: string[] = [where, PROCESS_CONDITIONS.inKeptSession];
   const bound: unknown[] = [...values];
   if (input.session !== undefined) {
-    conditions.push("p.session = (select n from sessions where id = ?)");
+    conditions.push(PROCESS_CONDITIONS.session);
     bound.push(input.session);
   }
   if (input.conversation !== undefined) {
-    conditions.push("p.conversation = ?");
+    conditions.push(PROCESS_CONDITIONS.conversation);
     bound.push(input.conversation);
   }
-  if (input.foreground !== true) conditions.push("p.background = 1");
-  const shared = conditions.join(" and ");
-  // A cross join fixes the order of the tables: a person may have thousands of sessions.
-  const select = "select p.*, s.id as session_id from processes p cross join sessions s on s.n = p.session";
-  const parts = [`${select} where p.state <> 'ended' and ${shared}`];
-  const all = [...bound];
-  if (input.endedSince !== undefined) {
-    parts.push(`${select} where p.ended_at is not null and p.ended_at >= ? and ${shared}`);
-    all.push(input.endedSince, ...bound);
-  }
-  return {
-    statement: `select * from (${parts.join(" union all ")}) order by +n desc limit ?`,
-    values: [...all, input.limit ?? -1],
-  };
+  if (input.foreground !== true) conditions.push(PROCESS_CONDITIONS.background);
+  const { endedSince, limit = Number.MAX_SAFE_INTEGER } = input;
+  const rows = db.all<ProcessRow>(
+    buildProcessListSql(db.dialect, conditions, endedSince !== undefined),
+    ...bound,
+    ...(endedSince === undefined ? [] : [endedSince, ...bound]),
+    limit,
+  );
+  return convertReadable(rows, toProcess);
 }
 
 export function readProcessOutput(

@@ -6,7 +6,7 @@ import { convertReadable, parseList } from "./json-columns.ts";
 import { appendChunk, findKeptStart } from "./process-output.ts";
 import { findProcessRow, type ProcessRow, toProcess } from "./process-rows.ts";
 import type { SessionRow } from "./rows.ts";
-import { buildLivenessCheck, hasRunnerProcess } from "./runners.ts";
+import { createLivenessCache, hasRunnerProcessCached } from "./runners.ts";
 import {
   adoptProcessSql,
   countOpenProcessesSql,
@@ -106,11 +106,11 @@ export function adoptProcesses(
   { keeper, attachable = [], now }: { keeper: string; attachable?: readonly string[]; now: number },
 ): Process[] {
   // A stopped keeper is still the parent of its processes, so it keeps them.
-  const isAlive = buildLivenessCheck(db, now, hasRunnerProcess);
+  const cache = createLivenessCache();
   for (const row of db.all<ProcessRow>(openProcessesSql)) {
     if (row.keeper === null) {
       if (row.begun_at < now - START_TIMEOUT_MS) markEnded(db, row.n, { unknown: true }, now);
-    } else if (row.keeper !== keeper && !isAlive(row.keeper)) {
+    } else if (row.keeper !== keeper && !hasRunnerProcessCached(db, cache, row.keeper, now)) {
       db.send(adoptProcessSql, keeper, attachable.includes(row.id) ? row.detached : 1, row.n);
     }
   }

@@ -18,6 +18,7 @@ import {
   pointConversationSql,
   sharedConversationSql,
 } from "./statements/conversations.ts";
+import { lastDecisionSql } from "./statements/decisions.ts";
 import {
   activeWorkSql,
   endUnreferencedSessionSql,
@@ -25,6 +26,7 @@ import {
   insertSessionSql,
   reopenSessionSql,
   sessionByNumberSql,
+  sessionIdTakenSql,
   setHandleSql,
   setOriginSql,
 } from "./statements/sessions.ts";
@@ -54,8 +56,10 @@ export function open(db: Db, input: Open): Opened {
 
 /** The conversation of this source and its session, after the reset policy. */
 export function route(db: Db, input: Routing, fresh: boolean): RouteResult {
-  const { found, account, person } = lookUpConversation(db, input);
-  if (found === undefined) return startConversation(db, input, account, person());
+  const match = lookUpConversation(db, input);
+  const { found, account } = match;
+  if (found === undefined)
+    return startConversation(db, input, account, resolveConversationPerson(db, input, match));
   const usesOldScope = found.account !== account;
   const session = getSessionRow(db, found.session);
   const reason = fresh ? "new" : (found.expired ?? findDueReset(db, input, found));
@@ -65,12 +69,13 @@ export function route(db: Db, input: Routing, fresh: boolean): RouteResult {
 
 export type ConversationLookup = Pick<Routing, "source" | "profile" | "scope" | "person" | "now">;
 
-/** The conversation at a source, if there is one, and the account and person that a new one would have. */
+/** The conversation at a source, if there is one, and the account that a new one would have. */
 export interface ConversationMatch {
   readonly found: ConversationRow | undefined;
   /** For conversations.account, under the rules of the request. */
   readonly account: number;
-  person(): PersonId | undefined;
+  /** The account of the sender. */
+  readonly speaker: AccountRow | undefined;
 }
 
 export function lookUpConversation(db: Db, input: ConversationLookup): ConversationMatch {
@@ -81,17 +86,24 @@ export function lookUpConversation(db: Db, input: ConversationLookup): Conversat
     participant === undefined ? undefined : resolveAccount(db, source, participant, input.person, now);
   const inDirectChat = source.chatType === "dm";
   const ownAccount = inDirectChat ? 0 : (speaker?.n ?? ANONYMOUS_ACCOUNT);
-  const shared = isShared(source, input.scope);
-  const account = shared ? 0 : ownAccount;
+  const account = isShared(source, input.scope) ? 0 : ownAccount;
   const { platform, chatType, chatId, threadId = "" } = identity;
   const chat = [identity.profile, platform, chatType, chatId, threadId];
   const found =
     ownAccount === 0
       ? db.get<ConversationRow>(sharedConversationSql, ...chat)
       : db.get<ConversationRow>(conversationByIdentitySql, ...chat, ownAccount);
-  const isPersonal = !shared && (account !== ANONYMOUS_ACCOUNT || input.person !== undefined);
-  const person = () => (isPersonal ? resolvePerson(db, source, speaker, input.person, now) : undefined);
-  return { found, account, person };
+  return { found, account, speaker };
+}
+
+/** The person of a new conversation at this source; creates the person if necessary. */
+export function resolveConversationPerson(
+  db: Db,
+  { source, scope, person, now }: Pick<ConversationLookup, "source" | "scope" | "person" | "now">,
+  { account, speaker }: Pick<ConversationMatch, "account" | "speaker">,
+): PersonId | undefined {
+  const isPersonal = !isShared(source, scope) && (account !== ANONYMOUS_ACCOUNT || person !== undefined);
+  return isPersonal ? resolvePerson(db, source, speaker, person, now) : undefined;
 }
 
 function startConversation(db: Db, input: Routing, account: number, person: string | undefined): RouteResult {
@@ -159,10 +171,7 @@ export function findDueReset(
       : work.process
         ? "a process runs"
         : "a hold";
-  const last = db.get<{ decision: string }>(
-    "select decision from decisions where conversation = ? order by n desc limit 1",
-    n,
-  );
+  const last = db.get<{ decision: string }>(lastDecisionSql, n);
   if (last?.decision !== "kept_busy") {
     recordDecision(db, n, now, "kept_busy", {
       reason: `${reason}, but ${why}`,
@@ -262,7 +271,7 @@ export function insertSessionRow(
 /** Ids of the same second differ by 32 random bits; if they collide, the next number is used. */
 function findFreeId(db: Db, id: string): string {
   let free = id;
-  while (db.get("select 1 from sessions where id = ?", free) !== undefined) {
+  while (db.get(sessionIdTakenSql, free) !== undefined) {
     const suffix = /_([0-9a-f]{8})$/.exec(free)?.[1];
     if (suffix === undefined) throw new PostriderError("invalid_input", `There is a session ${id} already.`);
     const next = (Number.parseInt(suffix, 16) + 1) % 2 ** 32;

@@ -3,6 +3,15 @@ import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../..
 import { getBootId, readStartTicks } from "../../system/process-identity.ts";
 import type { Db } from "./db.ts";
 import { hasFreshHeartbeat } from "./heartbeats.ts";
+import {
+  leaseByNameSql,
+  leasesSinceSql,
+  releaseLeaseSql,
+  releaseLeasesSql,
+  renewLeaseSql,
+  takeLeaseSql,
+} from "./statements/leases.ts";
+import { deleteRunnerSql, runnerByIdSql, runnersWithPidSql, upsertRunnerSql } from "./statements/runners.ts";
 
 interface RunnerRow {
   id: string;
@@ -19,23 +28,12 @@ interface RunnerRow {
 
 export function recordHeartbeat(db: Db, input: { runner: Runner; now: number }): void {
   const { id, host, boot, pid, started } = input.runner;
-  db.send(
-    `insert into runners (id, host, boot, pid, started, heartbeat, suspended) values (?, ?, ?, ?, ?, ?, ?)
-     on conflict (id) do update set heartbeat = excluded.heartbeat, suspended = excluded.suspended,
-       resumed_at = case when excluded.heartbeat - heartbeat > ${RUNNER_DEAD_MS} then excluded.heartbeat else resumed_at end`,
-    id,
-    host,
-    boot,
-    pid,
-    started,
-    input.now,
-    getSuspendedMs(),
-  );
+  db.send(upsertRunnerSql, id, host, boot, pid, started, input.now, getSuspendedMs());
 }
 
 export function retire(db: Db, input: { runner: string }): void {
-  db.send("delete from runners where id = ?", input.runner);
-  db.send("update leases set runner = null, until = 0, about = null where runner = ?", input.runner);
+  db.send(deleteRunnerSql, input.runner);
+  db.send(releaseLeasesSql, input.runner);
 }
 
 /**
@@ -61,8 +59,6 @@ export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
   return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, now);
 }
 
-const runnerByIdSql = "select * from runners where id = ?";
-
 /** `undefined` if the system does not know: on another machine, or without start times (not Linux). */
 function checkProcessExists(row: RunnerRow): boolean | undefined {
   if (row.host !== hostname() || row.boot !== getBootId()) return undefined;
@@ -83,7 +79,7 @@ function checkProcessExists(row: RunnerRow): boolean | undefined {
  */
 function hasJustResumed(db: Db, now: number): boolean {
   return db
-    .all<RunnerRow>("select * from runners where pid = ?", process.pid)
+    .all<RunnerRow>(runnersWithPidSql, process.pid)
     .some(
       (own) =>
         checkProcessExists(own) === true &&
@@ -105,22 +101,29 @@ export function filterOrphaned<Row extends { readonly runner: string | null }>(
   rows: readonly Row[],
   now: number,
 ): Row[] {
-  const isAlive = buildLivenessCheck(db, now);
-  return rows.filter(({ runner }) => runner === null || !isAlive(runner));
+  const cache = createLivenessCache();
+  return rows.filter(({ runner }) => runner === null || !isRunnerAliveCached(db, cache, runner, now));
 }
 
-/** `isRunnerAlive`, or another check, run once per runner. */
-export function buildLivenessCheck(
-  db: Db,
-  now: number,
-  check: typeof isRunnerAlive = isRunnerAlive,
-): (id: string) => boolean {
-  const results = new Map<string, boolean>();
-  return (id) => {
-    const isAlive = results.get(id) ?? check(db, id, now);
-    results.set(id, isAlive);
-    return isAlive;
-  };
+/** The results of one check by runner, for the time of one operation. */
+export type LivenessCache = Map<string, boolean>;
+
+export function createLivenessCache(): LivenessCache {
+  return new Map();
+}
+
+/** `isRunnerAlive`, run once per runner. */
+export function isRunnerAliveCached(db: Db, cache: LivenessCache, id: string, now: number): boolean {
+  const isAlive = cache.get(id) ?? isRunnerAlive(db, id, now);
+  cache.set(id, isAlive);
+  return isAlive;
+}
+
+/** `hasRunnerProcess`, run once per runner. */
+export function hasRunnerProcessCached(db: Db, cache: LivenessCache, id: string, now: number): boolean {
+  const exists = cache.get(id) ?? hasRunnerProcess(db, id, now);
+  cache.set(id, exists);
+  return exists;
 }
 
 export function acquireLease(
@@ -128,56 +131,33 @@ export function acquireLease(
   input: { name: string; runner: string; ttlMs: number; about?: string; now: number },
 ): number | undefined {
   const { name, runner, ttlMs, about = null, now } = input;
-  const held = db.get<{ runner: string | null; fence: number; until: number }>(
-    "select * from leases where name = ?",
-    name,
-  );
+  const held = db.get<{ runner: string | null; fence: number; until: number }>(leaseByNameSql, name);
   const until = now + ttlMs;
   if (held?.runner === runner) {
-    db.send("update leases set until = ?, about = coalesce(?, about) where name = ?", until, about, name);
+    db.send(renewLeaseSql, until, about, name);
     return held.fence;
   }
   if (held !== undefined && held.runner !== null && held.until > now && isRunnerAlive(db, held.runner, now))
     return undefined;
   const fence = (held?.fence ?? 0) + 1;
-  db.send(
-    `insert into leases (name, runner, fence, until, about) values (?, ?, ?, ?, ?)
-     on conflict (name) do update set runner = excluded.runner, fence = excluded.fence, until = excluded.until,
-       about = excluded.about`,
-    name,
-    runner,
-    fence,
-    until,
-    about,
-  );
+  db.send(takeLeaseSql, name, runner, fence, until, about);
   return fence;
 }
 
 export function releaseLease(db: Db, input: { name: string; runner: string }): boolean {
-  // The row stays: its fence must keep rising.
-  return (
-    db.run(
-      "update leases set runner = null, until = 0, about = null where name = ? and runner = ?",
-      input.name,
-      input.runner,
-    ) > 0
-  );
+  return db.run(releaseLeaseSql, input.name, input.runner) > 0;
 }
 
 export function listLeases(
   db: Db,
   { now, silent = false }: { readonly now: number; readonly silent?: boolean },
 ): HeldLease[] {
-  const isHeld = buildLivenessCheck(db, now);
+  const cache = createLivenessCache();
   return db
-    .all<RunnerRow & { name: string; until: number; about: string | null }>(
-      `select l.name, l.until, l.about, r.* from leases l join runners r on r.id = l.runner
-       where l.until > ? order by l.name`,
-      silent ? 0 : now,
-    )
+    .all<RunnerRow & { name: string; until: number; about: string | null }>(leasesSinceSql, silent ? 0 : now)
     .flatMap(({ name, until, about, heartbeat, ...row }) => {
       const { id, host, boot, pid, started } = row;
-      const isSilent = until <= now || !isHeld(id);
+      const isSilent = until <= now || !isRunnerAliveCached(db, cache, id, now);
       // Only its own machine can tell whether a silent process exists.
       if (isSilent && !(silent && checkProcessExists({ ...row, heartbeat }) === true)) return [];
       return [

@@ -5,8 +5,20 @@ import { buildIndexText, extractTerms } from "../../core/search-terms.ts";
 import { buildSnippet, shortenNeighbour } from "../../core/snippet.ts";
 import type { Db, RankedHit, SessionScope } from "./db.ts";
 import { SEQS_PER_SESSION, type SessionRow, toMessageId } from "./rows.ts";
-import { setIndexedSeqSql, unindexedMessagesSql, unindexedSessionsSql } from "./statements/search.ts";
+import { messageByIdSql } from "./statements/messages.ts";
+import {
+  buildCountUnindexedSql,
+  buildSearchScopeSql,
+  buildUnindexedInScopeSql,
+  clearIndexedSeqsSql,
+  newestUnindexedMessagesSql,
+  setIndexedSeqSql,
+  unindexedMessagesSql,
+  unindexedSessionsSql,
+} from "./statements/search.ts";
+import { buildOneOfCondition } from "./statements/session-lists.ts";
 import { sessionByNumberSql } from "./statements/sessions.ts";
+import { hiddenMessageSql, sessionsShowingMessageSql } from "./statements/views.ts";
 import { buildVisibleCondition, isVisible } from "./visibility.ts";
 
 /** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest are ranked. */
@@ -58,30 +70,21 @@ function buildSessionScope(input: SearchRequest): SessionScope {
     ["kind", input.kinds],
   ] as const) {
     if (names === undefined) continue;
-    conditions.push(`s.${column} in (${names.map(() => "?").join(", ") || "null"})`);
+    conditions.push(buildOneOfCondition(column, names.length));
     bound.push(...names);
   }
-  const condition = conditions.join(" and ");
-  const numbers = `
-select s.n from sessions s where ${condition}
-union select p.piece_session from pieces p join sessions s on s.n = p.session and s.version = p.version
-where p.piece_session <> p.session and ${condition}`;
-  return { numbers, values: [...bound, ...bound] };
+  return { numbers: buildSearchScopeSql(conditions), values: [...bound, ...bound] };
 }
 
 /** Reads messages that are not indexed yet, the sessions with the latest activity first, up to a limit per search. */
 function findUnindexedHits(db: Db, query: SearchQuery, { numbers, values }: SessionScope): RankedHit[] {
-  const pending = db.all<Pick<SessionRow, "n" | "indexed_seq">>(
-    `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})
-     order by s.last_at desc`,
-    ...values,
-  );
+  const pending = db.all<Pick<SessionRow, "n" | "indexed_seq">>(buildUnindexedInScopeSql(numbers), ...values);
   const hits: RankedHit[] = [];
   let left = MAX_UNINDEXED_READ;
   for (const { n, indexed_seq } of pending) {
     if (left <= 0) break;
     const rows = db.rows(
-      `select id, role, text from messages where id between ? and ? order by id desc limit ?`,
+      newestUnindexedMessagesSql,
       toMessageId(n, indexed_seq + 1),
       toMessageId(n, SEQS_PER_SESSION - 1),
       left,
@@ -99,11 +102,7 @@ function findUnindexedHits(db: Db, query: SearchQuery, { numbers, values }: Sess
 /** The number of messages that a search like this omits: the oldest of those that are not indexed. */
 export function countUnindexed(db: Db, input: SearchRequest): number {
   const { numbers, values } = buildSessionScope(input);
-  const pending = db.get<{ n: number }>(
-    `select coalesce(sum(s.next_seq - 1 - s.indexed_seq), 0) as n from sessions s
-     where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})`,
-    ...values,
-  );
+  const pending = db.get<{ n: number }>(buildCountUnindexedSql(numbers), ...values);
   return Math.max(0, (pending?.n ?? 0) - MAX_UNINDEXED_READ);
 }
 
@@ -112,12 +111,6 @@ interface HitRow {
   role: number;
   text: string | null;
 }
-
-const messageByIdSql = "select at, role, text from messages where id = ?";
-const hiddenMessageSql = "select 1 from hidden where session = ? and from_seq <= ? and to_seq >= ?";
-const showingSessionsSql = `
-select s.* from pieces p join sessions s on s.n = p.session and s.version = p.version
-where p.piece_session = ? and p.piece_session <> p.session and p.from_seq <= ? and p.to_seq >= ?`;
 
 function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hit | undefined {
   const message = db.get<HitRow>(messageByIdSql, id);
@@ -151,7 +144,7 @@ function findShowingSession(db: Db, n: number, seq: number, input: SearchRequest
   const own = db.get<SessionRow>(sessionByNumberSql, n);
   const found = own !== undefined && own.removed_at === null && isRequested(own);
   if (found && (input.undone === true || db.get(hiddenMessageSql, n, seq, seq) === undefined)) return own;
-  return db.all<SessionRow>(showingSessionsSql, n, seq, seq).find(isRequested);
+  return db.all<SessionRow>(sessionsShowingMessageSql, n, seq, seq).find(isRequested);
 }
 
 /** The message before or after a hit, if the asker may see it. */
@@ -193,5 +186,5 @@ export function indexMessages(db: Db, limit: number): number {
 /** Removes all words from the index; every message is pending again. */
 export function clearIndex(db: Db): void {
   db.index.removeAllWords(db);
-  db.send("update sessions set indexed_seq = 0 where indexed_seq > 0");
+  db.send(clearIndexedSeqsSql);
 }

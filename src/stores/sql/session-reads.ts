@@ -24,12 +24,19 @@ import {
   toSession,
 } from "./rows.ts";
 import { filterOrphaned } from "./runners.ts";
-import { blobBytesSql } from "./statements/blobs.ts";
-import { conversationsInChatSql } from "./statements/conversations.ts";
+import { blobBytesSql, buildVisibleBlobSql } from "./statements/blobs.ts";
+import { conversationsBySessionIdSql, conversationsInChatSql } from "./statements/conversations.ts";
+import { decisionsInConversationSql } from "./statements/decisions.ts";
 import { cursorByNameSql, pendingInSessionSql, sessionsWithPendingSql } from "./statements/inbox.ts";
 import { messagesBetweenSql } from "./statements/messages.ts";
+import {
+  buildOtherSessionSql,
+  buildSessionsByPrefixSql,
+  buildTitledSessionsSql,
+} from "./statements/session-lists.ts";
 import { sessionByHandleSql, sessionByIdSql } from "./statements/sessions.ts";
 import { runningTurnsSql, turnDraftSql } from "./statements/turns.ts";
+import { viewVersionsSql } from "./statements/views.ts";
 import { canSpeakIn, findConversationRow } from "./switching.ts";
 import { readView } from "./views.ts";
 import { buildVisibleCondition, findReadableSession, findVisibleSession, isVisible } from "./visibility.ts";
@@ -48,23 +55,14 @@ export function find(db: Db, input: { asker: Asker; text: string }): Session[] {
   if (exact !== undefined) return [toSession(exact)];
   if (text === "") return [];
   const { where, values } = buildVisibleCondition(asker);
-  // A range, not LIKE: an underscore in an id is an underscore.
   return db
-    .all<SessionRow>(
-      `select s.* from sessions s where s.id >= ? and s.id < ? and s.removed_at is null and ${where} order by s.id limit 10`,
-      text,
-      `${text}\u{10ffff}`,
-      ...values,
-    )
+    .all<SessionRow>(buildSessionsByPrefixSql(where), text, `${text}\u{10ffff}`, ...values)
     .map(toSession);
 }
 
 export function findByTitle(db: Db, input: { asker: Asker; title: string }): Session | undefined {
   const { where, values } = buildVisibleCondition(input.asker);
-  const titled = db.all<SessionRow & { title: string }>(
-    `select s.* from sessions s where s.title is not null and s.removed_at is null and ${where}`,
-    ...values,
-  );
+  const titled = db.all<SessionRow & { title: string }>(buildTitledSessionsSql(where), ...values);
   const best = findTitleMatch(input.title, titled);
   return best === undefined ? undefined : toSession(best);
 }
@@ -84,10 +82,7 @@ export function findConversations(
           source.threadId ?? "",
         )
       : session !== undefined
-        ? db.all<ConversationRow>(
-            "select c.* from conversations c join sessions s on s.n = c.session where s.id = ? order by c.n",
-            session,
-          )
+        ? db.all<ConversationRow>(conversationsBySessionIdSql, session)
         : [];
   return rows
     .filter((row) => canSpeakIn(asker, row))
@@ -187,10 +182,7 @@ export function listVersions(db: Db, input: SessionRequest): ViewVersion[] {
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return [];
   return db
-    .all<{ version: number; kind: string; at: number }>(
-      "select version, kind, at from views where session = ? order by version desc",
-      session.n,
-    )
+    .all<{ version: number; kind: string; at: number }>(viewVersionsSql, session.n)
     .map(({ version, kind, at }) => {
       const shown = readVersionPieces(db, session, version) ?? [];
       return { version, kind, at, length: shown.reduce((sum, piece) => sum + piece.to - piece.from + 1, 0) };
@@ -199,9 +191,7 @@ export function listVersions(db: Db, input: SessionRequest): ViewVersion[] {
 
 export function listDecisions(db: Db, input: { asker: Asker; conversation: number }): PolicyDecision[] {
   if (findConversationRow(db, input.asker, input.conversation) === undefined) return [];
-  return db
-    .all<DecisionRow>("select * from decisions where conversation = ? order by n desc", input.conversation)
-    .map(toDecision);
+  return db.all<DecisionRow>(decisionsInConversationSql, input.conversation).map(toDecision);
 }
 
 export interface DecisionRow {
@@ -236,24 +226,13 @@ export function readBlob(db: Db, input: { asker: Asker; hash: string }): Uint8Ar
     return found && new Uint8Array(found.bytes);
   }
   const { where, values } = buildVisibleCondition(input.asker);
-  const row = db.get<{ bytes: Uint8Array }>(
-    `select b.bytes from blobs b where b.hash = ? and exists (
-       select 1 from blob_uses u join sessions s on s.n = u.session where u.hash = b.hash and ${where})`,
-    input.hash,
-    ...values,
-  );
+  const row = db.get<{ bytes: Uint8Array }>(buildVisibleBlobSql(where), input.hash, ...values);
   return row === undefined ? undefined : new Uint8Array(row.bytes);
 }
 
 export function hasOther(db: Db, input: SessionRequest): boolean {
   const { where, values } = buildVisibleCondition(input.asker);
-  return (
-    db.get(
-      `select 1 from sessions s where ${where} and s.removed_at is null and s.id <> ? limit 1`,
-      ...values,
-      input.session,
-    ) !== undefined
-  );
+  return db.get(buildOtherSessionSql(where), ...values, input.session) !== undefined;
 }
 
 export function listPending(db: Db, input: SessionRequest): NewMessage[] {

@@ -9,7 +9,16 @@ import { checkFence } from "./append.ts";
 import type { Db } from "./db.ts";
 import { getSessionRow, insertSessionRow } from "./routing.ts";
 import { type SessionRow, toSession } from "./rows.ts";
-import { reopenSessionSql, sessionByIdSql } from "./statements/sessions.ts";
+import { deleteHoldSql, upsertHoldSql } from "./statements/holds.ts";
+import {
+  buildSetSessionColumnSql,
+  otherTitlesSql,
+  reopenSessionSql,
+  type SettableSessionColumn,
+  sessionByIdSql,
+  sessionByTitleSql,
+  setTitleSql,
+} from "./statements/sessions.ts";
 import { addSessionUsage } from "./usage.ts";
 import { findVisibleSession } from "./visibility.ts";
 
@@ -33,17 +42,16 @@ export function setTitle(db: Db, input: SessionRequest & NewTitle): Session | Re
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return sessionNotFound;
   if (input.titleUsage !== undefined) addSessionUsage(db, session, { purpose: "title", ...input.titleUsage });
-  const readSession = (): Session => toSession(getSessionRow(db, session.n));
-  if (input.ifUntitled && session.title !== null) return readSession();
+  if (input.ifUntitled && session.title !== null) return toSession(getSessionRow(db, session.n));
   const numbered = input.numbered === true && input.title !== undefined;
   const title = numbered ? findNumberedTitle(db, session, input.title ?? "", session.n) : input.title;
   // No number is free: the title stays.
-  if (numbered && title === undefined) return readSession();
+  if (numbered && title === undefined) return toSession(getSessionRow(db, session.n));
   if (title !== undefined) {
     const holder = findTitleHolder(db, session.owner, title);
     if (holder !== undefined && holder !== session.n) return refuseTakenTitle(title);
   }
-  db.send("update sessions set title = ? where n = ?", title ?? null, session.n);
+  db.send(setTitleSql, title ?? null, session.n);
   return toSession(getSessionRow(db, session.n));
 }
 
@@ -61,11 +69,7 @@ function findNumberedTitle(
   title: string,
   except = 0,
 ): string | undefined {
-  const titles = db.all<{ title: string }>(
-    "select title from sessions where owner = ? and title is not null and n <> ?",
-    owner,
-    except,
-  );
+  const titles = db.all<{ title: string }>(otherTitlesSql, owner, except);
   return buildNextTitle(
     title,
     titles.map((row) => row.title),
@@ -79,23 +83,30 @@ export function change(
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return sessionNotFound;
   const { change: changes, now } = input;
-  const set = (column: string, value: unknown): void => {
-    db.send(`update sessions set ${column} = ? where n = ?`, value, session.n);
-  };
-  if (changes.cwd !== undefined) set("cwd", changes.cwd);
-  if (changes.model !== undefined) set("model", changes.model);
-  if (changes.provider !== undefined) set("provider", changes.provider);
-  if (changes.baseUrl !== undefined) set("base_url", changes.baseUrl);
-  if (changes.config !== undefined)
-    set("config", changes.config === null ? null : JSON.stringify(changes.config));
-  if (changes.archived !== undefined)
-    set("archived_at", changes.archived ? (session.archived_at ?? now) : null);
-  if (changes.ended !== undefined && changes.ended !== false) {
-    set("ended_at", session.ended_at ?? now);
-    set("end_reason", session.end_reason ?? (changes.ended === true ? "closed" : changes.ended));
-  }
+  for (const [column, value] of toColumnChanges(session, changes, now))
+    db.send(buildSetSessionColumnSql(column), value, session.n);
   if (changes.ended === false) db.send(reopenSessionSql, session.n);
   return toSession(getSessionRow(db, session.n));
+}
+
+function toColumnChanges(
+  session: SessionRow,
+  { cwd, model, provider, baseUrl, config, archived, ended }: SessionChange,
+  now: number,
+): [SettableSessionColumn, unknown][] {
+  const changed: [SettableSessionColumn, unknown][] = [
+    ["cwd", cwd],
+    ["model", model],
+    ["provider", provider],
+    ["base_url", baseUrl],
+    ["config", config && JSON.stringify(config)],
+    ["archived_at", archived === undefined ? undefined : archived ? (session.archived_at ?? now) : null],
+  ];
+  if (ended !== undefined && ended !== false) {
+    const reason = ended === true ? "closed" : ended;
+    changed.push(["ended_at", session.ended_at ?? now], ["end_reason", session.end_reason ?? reason]);
+  }
+  return changed.filter(([, value]) => value !== undefined);
 }
 
 export function recordUsage(db: Db, input: RecordUsage): Session | Refused {
@@ -110,24 +121,18 @@ export function recordUsage(db: Db, input: RecordUsage): Session | Refused {
 export function hold(db: Db, input: SessionRequest & { name: string; until: number }): Session | Refused {
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return sessionNotFound;
-  db.send(
-    `insert into holds (session, name, until) values (?, ?, ?)
-     on conflict (session, name) do update set until = excluded.until`,
-    session.n,
-    input.name,
-    input.until,
-  );
+  db.send(upsertHoldSql, session.n, input.name, input.until);
   return toSession(session);
 }
 
 export function release(db: Db, input: SessionRequest & { name: string }): boolean {
   const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return false;
-  return db.run("delete from holds where session = ? and name = ?", session.n, input.name) > 0;
+  return db.run(deleteHoldSql, session.n, input.name) > 0;
 }
 
 function findTitleHolder(db: Db, owner: string, title: string): number | undefined {
-  return db.get<{ n: number }>("select n from sessions where owner = ? and title = ?", owner, title)?.n;
+  return db.get<{ n: number }>(sessionByTitleSql, owner, title)?.n;
 }
 
 function refuseTakenTitle(title: string): Refused {

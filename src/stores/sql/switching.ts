@@ -15,9 +15,9 @@ import {
   recordDecision,
 } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toMessage, toMessageId } from "./rows.ts";
-import { conversationByNumberSql } from "./statements/conversations.ts";
+import { conversationByNumberSql, conversationsInSessionSql } from "./statements/conversations.ts";
 import { messagesBetweenSql } from "./statements/messages.ts";
-import { sessionByIdSql } from "./statements/sessions.ts";
+import { clearAudienceSql, sessionByIdSql, setOriginSql } from "./statements/sessions.ts";
 import { runningTurnSql } from "./statements/turns.ts";
 import { piecesInOtherSessionsSql } from "./statements/views.ts";
 import { isVisible } from "./visibility.ts";
@@ -41,12 +41,7 @@ export function reset(
     now,
     source,
   });
-  db.send(
-    "update sessions set origin = ?, display_name = ? where n = ?",
-    old.origin,
-    old.display_name,
-    session.n,
-  );
+  db.send(setOriginSql, old.origin, old.display_name, session.n);
   pointConversation(db, conversation, session, "new", now);
   recordDecision(db, conversation.n, now, "new", { from: old.id, to: session.id });
   return readOpened(db, conversation.n, { created: true, usesOldScope: false });
@@ -130,11 +125,8 @@ function makePrivate(db: Db, session: SessionRow, now: number): Refused | undefi
       "An answer is being written in that session. Stop it or wait for it first.",
     );
   }
-  db.send("update sessions set audience = null where n = ?", session.n);
-  for (const conversation of db.all<ConversationRow>(
-    "select * from conversations where session = ?",
-    session.n,
-  )) {
+  db.send(clearAudienceSql, session.n);
+  for (const conversation of db.all<ConversationRow>(conversationsInSessionSql, session.n)) {
     const source = toChatSource(conversation);
     if (getChatAudience(source) === undefined) continue;
     const owner = getSessionOwner(source, conversation.person ?? undefined);

@@ -14,8 +14,15 @@ import type { RecordUsage } from "../../ports/session-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
 import type { Db } from "./db.ts";
 import { type CounterColumns, type SessionRow, toUsage } from "./rows.ts";
+import { SESSION_CONDITIONS } from "./statements/session-lists.ts";
 import { setCountersSql } from "./statements/sessions.ts";
-import { deleteSessionUsageSql, sessionUsageSql, setUsageRowSql, usageRowSql } from "./statements/usage.ts";
+import {
+  buildUsageSinceSql,
+  deleteSessionUsageSql,
+  sessionUsageSql,
+  setUsageRowSql,
+  usageRowSql,
+} from "./statements/usage.ts";
 import { buildVisibleCondition, findReadableSession } from "./visibility.ts";
 
 /** The columns of a usage row. Its model and provider are '' if unknown. */
@@ -64,14 +71,14 @@ export function listUsageSince(
   input: { readonly asker: Asker; readonly since: number; readonly platform?: string },
 ): UsageEntry[] {
   const { where, values } = buildVisibleCondition(input.asker);
-  const onPlatform = input.platform === undefined ? "" : "and s.platform = ?";
+  const conditions: string[] = [where, SESSION_CONDITIONS.kept];
+  if (input.platform !== undefined) conditions.push(SESSION_CONDITIONS.platform);
   return db
     .all<UsageRow>(
-      `select u.* from usage u join sessions s on s.n = u.session
-       where ${where} and s.removed_at is null and u.at >= ? ${onPlatform}`,
+      buildUsageSinceSql(conditions),
       ...values,
-      toUsageSpan(input.since),
       ...(input.platform === undefined ? [] : [input.platform]),
+      toUsageSpan(input.since),
     )
     .map(toUsageEntry);
 }

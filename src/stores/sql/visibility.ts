@@ -2,6 +2,7 @@ import { type Asker, canSee, isEveryone } from "../../core/owner.ts";
 import type { Db } from "./db.ts";
 import type { SessionRow } from "./rows.ts";
 import { readableSessionSql, sessionByIdSql } from "./statements/sessions.ts";
+import { VISIBLE_CONDITIONS } from "./statements/visibility.ts";
 
 /** The session with this id, if the asker may see it. */
 export function findVisibleSession(db: Db, asker: Asker, id: string): SessionRow | undefined {
@@ -34,7 +35,7 @@ export function buildVisibleCondition(asker: Asker): {
   readonly where: string;
   readonly values: readonly string[];
 } {
-  if (isEveryone(asker)) return { where: "1", values: [] };
-  if (asker.chat === undefined) return { where: "s.owner = ?", values: [asker.person] };
-  return { where: "s.audience = ? and s.owner in (?, ?)", values: [asker.chat, asker.person, asker.chat] };
+  if (isEveryone(asker)) return { where: VISIBLE_CONDITIONS.everyone, values: [] };
+  if (asker.chat === undefined) return { where: VISIBLE_CONDITIONS.person, values: [asker.person] };
+  return { where: VISIBLE_CONDITIONS.chat, values: [asker.chat, asker.person, asker.chat] };
 }

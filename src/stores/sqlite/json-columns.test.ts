@@ -8,9 +8,9 @@ import { isRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import type { Store } from "../../ports/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
-import { JSON_COLUMNS, type JsonColumn } from "../sql/json-columns.ts";
 import { sqliteStore } from "./store.ts";
 import { checkDatabase, fixDatabase } from "./upkeep/check-database.ts";
+import { JSON_COLUMNS, type JsonColumn } from "./upkeep/json-columns.ts";
 
 const everyone = { everyone: true } as const;
 const NOW = 1_800_000_000_000;

@@ -16,7 +16,7 @@ import { indexMessages } from "../sql/search.ts";
 import { openWriter, type SqliteDb } from "./connection.ts";
 import { sqliteDialect } from "./dialect.ts";
 
-/** Every statement that is complete in itself; others are built for a request. */
+/** Every statement that is complete in itself; functions build the others for a request. */
 const STATEMENTS: readonly (readonly [name: string, sql: string])[] = (
   await Promise.all(
     readdirSync(new URL("../sql/statements", import.meta.url)).map(
@@ -26,7 +26,7 @@ const STATEMENTS: readonly (readonly [name: string, sql: string])[] = (
 )
   .flatMap((module) => Object.entries(module))
   .flatMap(([name, statement]) =>
-    name.endsWith("Sql") ? [[name, getSql(statement as Statement, sqliteDialect)] as const] : [],
+    /^(?!build).*Sql$/.test(name) ? [[name, getSql(statement as Statement, sqliteDialect)] as const] : [],
   );
 
 /** Tables that grow with use. A scan of one of them gets slower and slower. */
@@ -80,19 +80,23 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
     why: "once an hour",
   },
   {
-    statement: /^select \* from sessions where n in \(select s\.n from sessions s where 1 and/,
+    statement: /^update sessions set indexed_seq = 0 where indexed_seq > 0$/,
+    why: "the whole index is filled again: for a repair, or after a large history was erased",
+  },
+  {
+    statement: /^select \* from sessions where n in \(select s\.n from sessions s where true and/,
     why: "everyone's list, for the operator, in the thread of long reads",
   },
   {
-    statement: /^select (count|s\.platform|s\.kind|s\.owner).* from sessions s where 1 and/,
+    statement: /^select (count|s\.platform|s\.kind|s\.owner).*\s+from sessions s where true and/,
     why: "everyone's numbers, for the operator, in the thread of long reads",
   },
   {
-    statement: /^select s\.\* from sessions s where s\.title is not null and s\.removed_at is null and 1$/,
+    statement: /^select s\.\* from sessions s where s\.title is not null and s\.removed_at is null and true$/,
     why: "everyone's titles, for the operator",
   },
   {
-    statement: /^select 1 from sessions s where 1 and s\.removed_at is null and s\.id <> \? limit 1$/,
+    statement: /^select 1 from sessions s where true and s\.removed_at is null and s\.id <> \? limit 1$/,
     why: "everyone's sessions: the first or the second row is the answer",
   },
   {
@@ -101,7 +105,7 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
   },
   { statement: /^select \* from inbox where seq = \? and turn in/, why: "the origin of a message: the same" },
   {
-    statement: /in \(\s*select s\.n from sessions s where 1\s+union select p\.piece_session/,
+    statement: /in \(\s*select s\.n from sessions s where true\s+union select p\.piece_session/,
     why: "everyone's search, for the operator, in the thread of long reads: every session is allowed",
   },
   {
@@ -124,7 +128,7 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
     why: "the same: approval requests to the person and because of them",
   },
   {
-    statement: /^select s\.\* from sessions s where 1 and s\.removed_at is null and s\.last_at >= \?/,
+    statement: /^select s\.\* from sessions s where true and s\.removed_at is null and s\.last_at >= \?/,
     why: "everyone's numbers, for the operator, in the thread of long reads",
   },
 ];
@@ -178,8 +182,9 @@ describe("query plans", () => {
   }
 
   it("have no unused exception", () => {
+    const texts = [...run, ...STATEMENTS.map(([, text]) => text)];
     const unused = ALLOWED.filter(
-      ({ statement }) => ![...run].some((text) => statement.test(text.trim()) && scans(db, text).length > 0),
+      ({ statement }) => !texts.some((text) => statement.test(text.trim()) && scans(db, text).length > 0),
     );
     expect(unused.map(({ statement }) => String(statement))).toEqual([]);
   });

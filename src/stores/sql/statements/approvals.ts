@@ -1,3 +1,17 @@
+const selectApprovalSql =
+  "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
+export const approvalByNumberSql: string = `${selectApprovalSql} where a.n = ?`;
+export const openApprovalsSql: string = `${selectApprovalSql} where a.person = ? and a.answer is null order by a.n`;
+/** The first open or answered request of an earlier attempt with the same text. */
+export const earlierApprovalSql: string = `${selectApprovalSql}
+where a.session = ? and a.turn = ? and a.attempt < ? and a.request = ?
+  and (a.answer <> 'expired' or (a.answer is null and a.deadline >= ?)) order by a.n limit 1`;
+export const insertApprovalSql = `
+insert into approvals (session, conversation, person, turn, attempt, target, request, asked_at, deadline)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const setApprovalAttemptSql = "update approvals set attempt = ? where n = ?";
+export const answerApprovalSql = "update approvals set answer = ?, answered_at = ? where n = ?";
+export const setApprovalDeadlineSql = "update approvals set deadline = ? where n = ? and answer is null";
 export const expireTurnApprovalsSql = `
 update approvals set answer = 'expired', answered_at = ? where session = ? and turn = ? and answer is null`;
 export const markApprovalSentSql = "update approvals set is_put = 1 where n = ?";

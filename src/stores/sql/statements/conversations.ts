@@ -1,3 +1,5 @@
+import type { Statement } from "../db.ts";
+
 export const conversationByNumberSql = "select * from conversations where n = ?";
 /** The oldest match wins: settings that changed later do not move a conversation. */
 export const conversationByIdentitySql = `
@@ -23,16 +25,33 @@ export const conversationsInChatSql = `
 select * from conversations
 where profile in (select name from profiles) and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
 order by n`;
+export const conversationsWithKeySql = `
+select * from conversations where profile = ? and platform = ? and chat_type = ? and chat_id = ? order by n`;
+export const conversationsInSessionSql = "select * from conversations where session = ? order by n";
+export const conversationsBySessionIdSql = `
+select c.* from conversations c join sessions s on s.n = c.session where s.id = ? order by c.n`;
+/** What a list of conversations can be narrowed to. */
+export const CONVERSATION_CONDITIONS = {
+  person: "person = ?",
+  /** The conversations of a chat have no person. */
+  personOrChat: "(person = ? or person is null)",
+  platform: "platform = ?",
+} as const;
+export function buildConversationListSql(conditions: readonly string[]): string {
+  return `select * from conversations where ${["n > ?", ...conditions].join(" and ")} order by n limit ?`;
+}
 export const insertConversationSql = `
 insert into conversations (profile, platform, chat_type, chat_id, thread_id, account, person,
   groups_per_user, threads_per_user, session, active_at, created_at)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const expireConversationSql = "update conversations set expired = ? where n = ?";
 export const setSettingsSql = "update conversations set settings = ? where n = ?";
 export const clearNoteDueSql = "update conversations set note_due = 0 where n = ?";
 export const clearNoticeDueSql = "update conversations set notice_due = 0 where n = ?";
-export const touchConversationSql = "update conversations set active_at = max(active_at, ?) where n = ?";
-export const touchSessionConversationsSql =
-  "update conversations set active_at = max(active_at, ?) where session = ?";
+export const touchConversationSql: Statement = (dialect) => `
+update conversations set active_at = ${dialect.greatest("active_at", "?")} where n = ?`;
+export const touchSessionConversationsSql: Statement = (dialect) => `
+update conversations set active_at = ${dialect.greatest("active_at", "?")} where session = ?`;
 export const pointConversationSql = `
 update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had_activity = ?,
   fresh_previous = ?, note_due = ?, notice_due = ?, expired = null where n = ?`;

@@ -1,3 +1,5 @@
+import type { Statement } from "../db.ts";
+
 export const insertDeliverySql = `
 insert into deliveries (platform, session, turn, target, parts, reply_to, buttons, state, attempts, next_at, runner, shown,
   created_at)
@@ -25,9 +27,13 @@ export const sendingDeliveriesSql = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.state = 'sending' and d.platform = ? order by d.n`;
 /** A pending delivery that refers to this blob. */
-export const deliveryUsingBlobSql = `
-select 1 from deliveries where state = 'waiting' and instr(parts, ?) > 0
-union all select 1 from deliveries where state = 'sending' and instr(parts, ?) > 0 limit 1`;
+export const deliveryUsingBlobSql: Statement = (dialect) => `
+select 1 from deliveries where state = 'waiting' and ${dialect.contains("parts", "?")}
+union all select 1 from deliveries where state = 'sending' and ${dialect.contains("parts", "?")} limit 1`;
+/** The newest first. */
+export const deliveriesInSessionSql = `
+select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
+where d.session = ? order by d.n desc limit ?`;
 export const draftByTurnSql = "select n, shown from deliveries where turn = ? and state = 'draft'";
 export const setDraftShownSql = "update deliveries set shown = ? where n = ? and state = 'draft'";
 export const deleteDraftSql = "delete from deliveries where n = ? and state = 'draft'";

@@ -1,3 +1,5 @@
+import type { Statement } from "../db.ts";
+
 /** With the profile: each profile is a separate bot, and two bots in one chat see the same message ids. */
 export const inboxNumberByMessageIdSql = `
 select n from inbox where profile = ? and platform = ? and chat_id = ? and message_id = ?`;
@@ -38,6 +40,17 @@ export const finishCommandSql =
 export const inboxByMessageIdSql = `
 select n, conversation, state, message from inbox
 where profile = ? and platform = ? and chat_id = ? and message_id = ?`;
+/** Of all profiles, by the id on the platform. */
+export const inboundByMessageIdSql = `
+select * from inbox where profile in (select name from profiles)
+  and platform = ? and chat_id = ? and message_id = ? order by n`;
+/** By the position in a session. Without an index: only people run this query. */
+export const inboundBySeqSql = `
+select * from inbox where seq = ? and turn in (select n from turns where session = ?) order by n`;
+/** A pending message of a session that refers to this blob. */
+export const pendingUsingBlobSql: Statement = (dialect) => `
+select 1 from inbox i join conversations c on c.n = i.conversation
+where i.state = 0 and c.session = ? and ${dialect.contains("i.message", "?")}`;
 export const recordEditSql = "update inbox set edited_at = ? where n = ?";
 export const recordWithdrawalSql = "update inbox set withdrawn_at = ? where n = ?";
 export const editPendingSql = "update inbox set message = ? where n = ? and state = 0";

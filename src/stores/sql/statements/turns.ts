@@ -1,3 +1,5 @@
+import type { Statement } from "../db.ts";
+
 export const insertTurnSql = `
 insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at, unasked)
 values (?, ?, ?, ?, 1, 'running', ?, ?, ?, ?)`;
@@ -6,8 +8,13 @@ select t.*, s.next_seq, s.id as session_id, (select d.n from deliveries d where 
 from turns t join sessions s on s.n = t.session where t.n = ?`;
 export const turnByNumberSql = "select * from turns where n = ?";
 export const runningTurnSql = "select * from turns where session = ? and state = 'running'";
-export const runningTurnsSql = `
-select s.id, t.runner, coalesce(case when json_valid(t.target) then json_extract(t.target, '$.platform') end, s.platform, '') as platform from turns t join sessions s on s.n = t.session where t.state = 'running'`;
+export const runningTurnsSql: Statement = (dialect) => `
+select s.id, t.runner,
+  coalesce(case when ${dialect.isJson("t.target")} then ${dialect.jsonText("t.target", "platform")} end, s.platform, '')
+    as platform
+from turns t join sessions s on s.n = t.session where t.state = 'running'`;
+/** The newest first. */
+export const turnsInSessionSql = "select * from turns where session = ? order by n desc limit ?";
 export const rerunTurnSql = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
 /** The draft of the answer is a message by now, or is dropped. */

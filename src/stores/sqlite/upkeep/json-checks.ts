@@ -1,6 +1,6 @@
-import { buildUnreadableCondition, JSON_COLUMNS, type JsonColumn } from "../../sql/json-columns.ts";
 import type { SqliteDb } from "../connection.ts";
 import { type Finding, formatCount, reportFixable, reportOk, reportProblem } from "./findings.ts";
+import { buildUnreadableCondition, JSON_COLUMNS, type JsonColumn } from "./json-columns.ts";
 import type { MessageSurvey } from "./message-survey.ts";
 
 /** The maximum number of rows of a column that are listed; more are counted. */
