@@ -27,8 +27,6 @@ import {
 import { insertPersonSql } from "./statements/people.ts";
 import { endUnreferencedSessionSql, sessionByNumberSql } from "./statements/sessions.ts";
 
-export { accountByNumberSql } from "./statements/accounts.ts";
-
 export interface AccountRow {
   n: number;
   platform: string;

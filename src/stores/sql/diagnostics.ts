@@ -3,7 +3,7 @@ import { matchesKey, parseKey } from "../../core/key.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { InboundQuery } from "../../ports/inbox-store.ts";
 import type { SessionRequest } from "../../ports/store-request.ts";
-import { type AccountRow, accountByNumberSql } from "./accounts.ts";
+import type { AccountRow } from "./accounts.ts";
 import type { Db } from "./db.ts";
 import { type DeliveryRow, toDelivery } from "./deliveries.ts";
 import { INBOX_STATES } from "./inbox.ts";
@@ -11,6 +11,7 @@ import { convertReadable } from "./json-columns.ts";
 import { buildConversationKey, getSessionRow, toIdentity } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toConversation } from "./rows.ts";
 import { type DecisionRow, toDecision } from "./session-reads.ts";
+import { accountByNumberSql } from "./statements/accounts.ts";
 import {
   conversationByNumberSql,
   conversationsInSessionSql,

@@ -4,8 +4,6 @@ export interface Dialect {
   greatest(a: string, b: string): string;
   /** Whether a text contains another. */
   contains(text: string, part: string): string;
-  /** Whether a text ends with another. */
-  endsWith(text: string, end: string): string;
   /** Whether a column contains valid JSON. */
   isJson(column: string): string;
   /** The text at a path such as `origin.userId`; null if the column is null or has no such value. Needs valid JSON. */

@@ -30,7 +30,7 @@ import { getSessionRow, insertSessionRow, pointConversation, recordDecision } fr
 import { type ConversationRow, SEQS_PER_SESSION, type SessionRow, toMessage, toMessageId } from "./rows.ts";
 import { clearIndex, isIndexedRole } from "./search.ts";
 import { deletePersonAccountsSql } from "./statements/accounts.ts";
-import { sessionConversationsSql } from "./statements/conversations.ts";
+import { conversationsInSessionSql } from "./statements/conversations.ts";
 import {
   deleteConversationDecisionsSql,
   deleteConversationInboxSql,
@@ -140,7 +140,7 @@ function eraseSessionRecords(db: Db, session: SessionRow, now: number): void {
   deleteSessionRecords(db, n);
   // The views of forks stay, without their pieces of this session.
   db.send(deletePiecesElsewhereSql, n);
-  for (const conversation of db.all<ConversationRow>(sessionConversationsSql, n)) {
+  for (const conversation of db.all<ConversationRow>(conversationsInSessionSql, n)) {
     if (conversation.person === session.owner) eraseConversation(db, conversation.n);
     else moveToNewSession(db, conversation, session, now);
   }

@@ -14,7 +14,7 @@ import { isRunnerAlive } from "./runners.ts";
 import { isIndexedRole } from "./search.ts";
 import { deleteSessionApprovalRulesSql } from "./statements/approvals.ts";
 import { deleteUnusedBlobSql } from "./statements/blobs.ts";
-import { sessionConversationsSql } from "./statements/conversations.ts";
+import { conversationsInSessionSql } from "./statements/conversations.ts";
 import {
   deleteConversationDecisionsSql,
   deleteConversationSql,
@@ -22,7 +22,6 @@ import {
   deleteSessionApprovalsSql,
   deleteSessionBlobUsesSql,
   deleteSessionDeliveriesSql,
-  deleteSessionHiddenSql,
   deleteSessionHoldsSql,
   deleteSessionProcessesSql,
   deleteSessionSql,
@@ -41,7 +40,7 @@ import {
   sessionBlobsSql,
 } from "./statements/removal.ts";
 import { deleteSessionUsageSql } from "./statements/usage.ts";
-import { piecesInOtherSessionsSql } from "./statements/views.ts";
+import { clearHiddenSql, piecesInOtherSessionsSql } from "./statements/views.ts";
 import { buildVisibleCondition, findVisibleSession } from "./visibility.ts";
 
 export function remove(db: Db, input: SessionRequest & { now: number }): boolean | Refused {
@@ -86,7 +85,7 @@ export function prune(db: Db, input: Prune): Session[] {
 function markSessionRemoved(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
   deleteSessionRecords(db, n);
-  for (const { n: conversation } of db.all<{ n: number }>(sessionConversationsSql, n)) {
+  for (const { n: conversation } of db.all<{ n: number }>(conversationsInSessionSql, n)) {
     // The inbox rows stay, without text: they identify a late duplicate.
     db.send(cancelConversationInboxSql, conversation);
     db.send(deleteConversationDecisionsSql, conversation);
@@ -102,7 +101,7 @@ function markSessionRemoved(db: Db, session: SessionRow, now: number): void {
 /** Deletes the rows of a session that are neither messages nor conversations. */
 export function deleteSessionRecords(db: Db, session: number): void {
   db.send(deleteSessionViewsSql, session);
-  db.send(deleteSessionHiddenSql, session);
+  db.send(clearHiddenSql, session);
   db.send(deleteSessionHoldsSql, session);
   db.send(deleteSessionDeliveriesSql, session);
   db.send(deleteSessionTurnsSql, session);

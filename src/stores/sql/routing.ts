@@ -7,9 +7,10 @@ import { getChatAudience, type PersonId } from "../../core/owner.ts";
 import { type ResetReason, resetReason } from "../../core/reset-reason.ts";
 import type { EndReason, NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
-import { type AccountRow, accountByNumberSql, resolveAccount, resolvePerson } from "./accounts.ts";
+import { type AccountRow, resolveAccount, resolvePerson } from "./accounts.ts";
 import type { Db } from "./db.ts";
 import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
+import { accountByNumberSql } from "./statements/accounts.ts";
 import {
   conversationByIdentitySql,
   conversationByNumberSql,

@@ -3,7 +3,6 @@ import type { Dialect } from "../sql/dialect.ts";
 export const sqliteDialect: Dialect = {
   greatest: (a, b) => `max(${a}, ${b})`,
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
-  endsWith: (text, end) => `substr(${text}, -length(${end})) = ${end}`,
   isJson: (column) => `json_valid(${column})`,
   jsonText: (column, path) => `json_extract(${column}, '$.${path}')`,
   isJsonTrue: (column, path) => `coalesce(json_extract(${column}, '$.${path}'), 0) = 1`,

@@ -58,4 +58,3 @@ update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had
 export const insertDecisionSql = `
 insert into decisions (conversation, at, decision, reason, active_at, idle_before, daily_before, from_session, to_session)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-export const sessionConversationsSql = "select * from conversations where session = ? order by n";

@@ -11,7 +11,6 @@ export const deleteFlushSql = "delete from flushes where n = ?";
 /** The rows of a session. */
 export const deleteSessionPiecesSql = "delete from pieces where session = ?";
 export const deleteSessionViewsSql = "delete from views where session = ?";
-export const deleteSessionHiddenSql = "delete from hidden where session = ?";
 export const deleteSessionHoldsSql = "delete from holds where session = ?";
 export const deleteSessionDeliveriesSql = "delete from deliveries where session = ?";
 export const deleteSessionTurnsSql = "delete from turns where session = ?";

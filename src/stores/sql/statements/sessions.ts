@@ -70,4 +70,3 @@ update sessions set input_tokens = ?, output_tokens = ?, cache_read_tokens = ?, 
   reasoning_tokens = ?, last_prompt_tokens = ?, cost_usd = ?, cost_status = ?, cost_source = ?, model = ?,
   provider = ?, base_url = ? where n = ?`;
 export const setFlushedSeqSql = "update sessions set flushed_seq = ? where n = ?";
-export const setTitleSql = "update sessions set title = ? where n = ?";
