@@ -1,6 +1,8 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { DAY, openHome, START } from "../../../test/support/test-home.ts";
 import { RUNNER_DEAD_MS } from "../../core/runner.ts";
+import { localRunner } from "../../system/local-runner.ts";
+import { listDatabaseUsers } from "./upkeep/replace-database.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -20,4 +22,24 @@ it("counts a remote runner whose clock was two days ahead as dead half a minute 
   expect(await take(), "it has beaten since").toBeUndefined();
   vi.advanceTimersByTime(2000);
   expect(await take()).toBeDefined();
+});
+
+it("judges a runner in another container by its heartbeat, although host, boot and pid agree with a process here", async () => {
+  const { store, file } = await openHome();
+  const here = localRunner();
+  const there = { ...here, id: "there", boot: here.boot.replace(/(\/.*)?$/, "/pid:[1]") };
+  // No process here has this pid: as a runner of this namespace it would be dead at once.
+  const gone = { ...there, id: "gone", pid: 4_194_999 };
+  const lease = { name: "expiry", ttlMs: DAY };
+  for (const runner of [there, gone]) {
+    await store.runners.recordHeartbeat({ runner, now: START });
+    expect(await store.runners.acquireLease({ ...lease, runner: runner.id, now: START })).toBeDefined();
+    const take = (now: number) => store.runners.acquireLease({ ...lease, runner: "next", now });
+    expect(await take(START + RUNNER_DEAD_MS), runner.id).toBeUndefined();
+    expect(listDatabaseUsers(file, START), "it uses the database, under a pid of its own").toContain(
+      runner.pid,
+    );
+    expect(await take(START + RUNNER_DEAD_MS + 1), runner.id).toBeDefined();
+    await store.runners.retire({ runner: "next" });
+  }
 });

@@ -1,6 +1,6 @@
 import { hostname, uptime } from "node:os";
 import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
-import { getBootId, readStartTicks } from "../../system/process-identity.ts";
+import { isOwnPidScope, readStartTicks } from "../../system/process-identity.ts";
 import type { Db } from "./connection.ts";
 import { hasFreshHeartbeat } from "./heartbeats.ts";
 
@@ -63,9 +63,9 @@ export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
 
 const runnerByIdSql = "select * from runners where id = ?";
 
-/** `undefined` if the system does not know: on another machine, or without start times (not Linux). */
+/** `undefined` if the system does not know: on another machine, in another container, or without start times (not Linux). */
 function checkProcessExists(row: RunnerRow): boolean | undefined {
-  if (row.host !== hostname() || row.boot !== getBootId()) return undefined;
+  if (row.host !== hostname() || !isOwnPidScope(row.boot)) return undefined;
   if (row.pid === process.pid) return row.started === (readStartTicks(process.pid) ?? "");
   try {
     process.kill(row.pid, 0);
