@@ -34,6 +34,8 @@ export interface Db {
   exec(sql: string): void;
   pragma(text: string): unknown;
   readonly inTransaction: boolean;
+  /** The store's clock, for heartbeats and leases: the machine's own for an embedded database, the server's otherwise. */
+  now(machineNow: number): number;
   readonly file: string;
   close(): void;
 }
@@ -166,6 +168,7 @@ function wrapDatabase(raw: Database.Database, file: string): Db {
     get inTransaction() {
       return raw.inTransaction;
     },
+    now: (machineNow) => machineNow,
     file,
     close: () => raw.close(),
   };

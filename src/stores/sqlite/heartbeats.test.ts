@@ -1,7 +1,9 @@
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { DAY, openHome, START } from "../../../test/support/test-home.ts";
 import { RUNNER_DEAD_MS } from "../../core/runner.ts";
 import { localRunner } from "../../system/local-runner.ts";
+import { openWriter } from "./connection.ts";
+import { acquireLease, listLeases, recordHeartbeat } from "./runners.ts";
 import { listDatabaseUsers } from "./upkeep/replace-database.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -42,4 +44,26 @@ it("judges a runner in another container by its heartbeat, although host, boot a
     expect(await take(START + RUNNER_DEAD_MS + 1), runner.id).toBeDefined();
     await store.runners.retire({ runner: "next" });
   }
+});
+
+it("judges heartbeats and leases by the store's clock, whatever the clocks of the machines say", async () => {
+  const { file } = await openHome();
+  const opened = openWriter({ file });
+  onTestFinished(() => opened.close());
+  let server = START;
+  const db = { ...opened, now: () => server };
+  const [fast, slow] = [START + 2 * DAY, START - 2 * DAY];
+  const runner = { id: "fast", host: "elsewhere", boot: "b", pid: 1, started: "1" };
+  recordHeartbeat(db, { runner, now: fast });
+  const lease = { name: "expiry", ttlMs: RUNNER_DEAD_MS - 1000 };
+  expect(acquireLease(db, { ...lease, runner: "fast", now: fast })).toBe(1);
+  expect(acquireLease(db, { ...lease, runner: "slow", now: slow })).toBeUndefined();
+  expect(listLeases(db, { now: slow })).toMatchObject([{ name: "expiry", until: START + lease.ttlMs }]);
+  server += lease.ttlMs;
+  expect(listLeases(db, { now: slow }), "it has expired, although its holder lives").toEqual([]);
+  acquireLease(db, { ...lease, runner: "fast", now: fast });
+  server = START + RUNNER_DEAD_MS;
+  expect(acquireLease(db, { ...lease, runner: "slow", now: slow })).toBeUndefined();
+  server += 1;
+  expect(acquireLease(db, { ...lease, runner: "slow", now: slow }), "its holder was silent").toBe(2);
 });

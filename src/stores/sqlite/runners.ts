@@ -28,7 +28,7 @@ export function recordHeartbeat(db: Db, input: { runner: Runner; now: number }):
     boot,
     pid,
     started,
-    input.now,
+    db.now(input.now),
     getSuspendedMs(),
   );
 }
@@ -42,9 +42,10 @@ export function retire(db: Db, input: { runner: string }): void {
  * Whether a runner keeps its work. A process that is gone loses it at once; one that was silent for half a minute, for
  * example stopped, loses it although it exists: the fence refuses its writes when it wakes.
  */
-export function isRunnerAlive(db: Db, id: string, now: number): boolean {
+export function isRunnerAlive(db: Db, id: string, machineNow: number): boolean {
   const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
+  const now = db.now(machineNow);
   const exists = checkProcessExists(row);
   if (exists === undefined) return hasFreshHeartbeat(db, row, now);
   // This process itself cannot be stopped: it runs this check.
@@ -55,10 +56,10 @@ export function isRunnerAlive(db: Db, id: string, now: number): boolean {
 }
 
 /** Whether a runner's process exists, however long it was silent. It may still have open files and children. */
-export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
+export function hasRunnerProcess(db: Db, id: string, machineNow: number): boolean {
   const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
-  return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, now);
+  return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, db.now(machineNow));
 }
 
 const runnerByIdSql = "select * from runners where id = ?";
@@ -127,7 +128,8 @@ export function acquireLease(
   db: Db,
   input: { name: string; runner: string; ttlMs: number; about?: string; now: number },
 ): number | undefined {
-  const { name, runner, ttlMs, about = null, now } = input;
+  const { name, runner, ttlMs, about = null } = input;
+  const now = db.now(input.now);
   const held = db.get<{ runner: string | null; fence: number; until: number }>(
     "select * from leases where name = ?",
     name,
@@ -137,7 +139,12 @@ export function acquireLease(
     db.run("update leases set until = ?, about = coalesce(?, about) where name = ?", until, about, name);
     return held.fence;
   }
-  if (held !== undefined && held.runner !== null && held.until > now && isRunnerAlive(db, held.runner, now))
+  if (
+    held !== undefined &&
+    held.runner !== null &&
+    held.until > now &&
+    isRunnerAlive(db, held.runner, input.now)
+  )
     return undefined;
   const fence = (held?.fence ?? 0) + 1;
   db.run(
@@ -166,9 +173,10 @@ export function releaseLease(db: Db, input: { name: string; runner: string }): b
 
 export function listLeases(
   db: Db,
-  { now, silent = false }: { readonly now: number; readonly silent?: boolean },
+  { now: machineNow, silent = false }: { readonly now: number; readonly silent?: boolean },
 ): HeldLease[] {
-  const isHeld = buildLivenessCheck(db, now);
+  const now = db.now(machineNow);
+  const isHeld = buildLivenessCheck(db, machineNow);
   return db
     .all<RunnerRow & { name: string; until: number; about: string | null }>(
       `select l.name, l.until, l.about, r.* from leases l join runners r on r.id = l.runner
