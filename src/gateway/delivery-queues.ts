@@ -46,6 +46,8 @@ export interface DeliveryQueues {
   schedule(deliveries: readonly Delivery[]): void;
   reserve(target: Source): QueueReservation;
   isIdle(target: Source): boolean;
+  /** The numbers of all queued deliveries, also of those that are being sent. */
+  listNumbers(): number[];
   /** Resolves when no queue is being sent. */
   drain(): Promise<void>;
 }
@@ -167,6 +169,7 @@ export function deliveryQueues(options: {
       };
     },
     isIdle: (target) => !queues.has(getTargetQueueName(target)),
+    listNumbers: () => [...queued],
     drain: async () => void (await Promise.all(sending)),
   };
 }
