@@ -34,8 +34,6 @@ export interface Outbox {
 export type EnqueueOptions = Omit<Enqueue, "deliveries" | "runner" | "now">;
 
 const PAGE = 500;
-/** The most that one poll queues: at the start after a long outage. The next ones queue the rest. */
-const MAX_FOUND = 10_000;
 /** A poll reads the numbers of all queued deliveries: from so many on, polls pause in proportion. */
 const MANY_QUEUED = 1000;
 const PAUSE_MS_PER_QUEUED = 0.05;
@@ -77,7 +75,7 @@ export function outbox(options: OutboxOptions): Outbox {
       const page = await store.outbox.listPendingDeliveries({ ...pending, except: known });
       found.push(...page);
       known.push(...page.map(({ number }) => number));
-      isMore = page.length === PAGE && found.length < MAX_FOUND;
+      isMore = page.length === PAGE;
       if (isMore) await new Promise(setImmediate); // the event loop runs between the pages
     }
     const queued = known.length;

@@ -203,7 +203,10 @@ function createScene(first: Store, harness: StoreHarness, next: () => number = c
       store = await harness.reopen(store);
     },
     async openSecond() {
-      const open = requirePart(harness.openSecond, "only one store can use the data at a time");
+      const open = requirePart(
+        harness.openSecond,
+        "the harness has no openSecond, which opens a second store on the same data",
+      );
       return createScene(await open(store), harness, next);
     },
     newId,
