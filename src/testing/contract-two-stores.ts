@@ -3,7 +3,7 @@ import type { NewDelivery } from "../core/delivery.ts";
 import type { MemoryChange } from "../core/memory.ts";
 import { isRefused, throwIfRefused } from "../core/refusal.ts";
 import { sumByPurpose } from "../core/usage.ts";
-import { createRace, type Race } from "./race.ts";
+import { createRace, createRoundRule, ROUNDS, SEED } from "./race.ts";
 import {
   ANN,
   assertRefused,
@@ -19,9 +19,6 @@ import {
   user,
 } from "./scene.ts";
 
-/** Each race is run often, in different orders. */
-const ROUNDS = 25;
-const SEED = 20_260_315;
 /** The bound of `onChange`. A busy machine may be slower once, so half of the rounds must keep it. */
 const HEARD_MS = 250;
 const NEVER_HEARD_MS = 10_000;
@@ -32,18 +29,7 @@ const toAnn: NewDelivery = { target: ANN, parts: [{ type: "text", text: "hi" }] 
 
 /** Two stores on one database, as of two processes or machines, behave like one. */
 export function defineTwoStoreRules({ describe }: TestApi, rule: StoreRule): void {
-  /** Opens a second store, and runs the proof for each round. */
-  function eachRound(
-    promise: string,
-    proof: (one: Scene, two: Scene, race: Race, round: number) => Promise<void>,
-  ): void {
-    rule(promise, async (one) => {
-      const two = await one.openSecond();
-      for (const id of ["r1", "r2"]) await one.beat(id);
-      const race = createRace(SEED);
-      for (let round = 0; round < ROUNDS; round += 1) await proof(one, two, race, round);
-    });
-  }
+  const eachRound = createRoundRule(rule);
 
   describe("two stores on one database", () => {
     eachRound(

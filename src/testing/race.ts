@@ -1,3 +1,25 @@
+import type { Scene, StoreRule } from "./scene.ts";
+
+/** Each race is run often, in different orders. */
+export const ROUNDS = 25;
+export const SEED = 20_260_315;
+
+type RoundRule = (
+  promise: string,
+  proof: (one: Scene, two: Scene, race: Race, round: number) => Promise<void>,
+) => void;
+
+/** Rules about two stores on the same data, proved in each round. The runners `r1` and `r2` are alive. */
+export function createRoundRule(rule: StoreRule): RoundRule {
+  return (promise, proof) =>
+    rule(promise, async (one) => {
+      const two = await one.openSecond();
+      for (const id of ["r1", "r2"]) await one.beat(id);
+      const race = createRace(SEED);
+      for (let round = 0; round < ROUNDS; round += 1) await proof(one, two, race, round);
+    });
+}
+
 /** Starts calls at once, in a random but reproducible order. */
 export interface Race {
   /** Waits for all of them. The results are in the order of the arguments. */
