@@ -47,6 +47,7 @@ describe("my store", () => {
         await store.close();
         return openIn(opened.get(store) ?? "");
       },
+      openSecond: (store) => openIn(opened.get(store) ?? ""),
       async destroy() {
         for (const store of opened.keys()) await store.close();
         for (const folder of opened.values()) rmSync(folder, { recursive: true, force: true });

@@ -380,15 +380,18 @@ describe("postrider gateway status and stop", () => {
     expect(bystander.kill(0)).toBe(true);
   });
 
-  it("never signal a process for a gateway on another machine, and name that machine", async () => {
+  it("never signal a process for a gateway on another machine or in another container, and say where it runs", async () => {
     const bystander = spawn("sleep", ["600"]);
     onTestFinished(() => void bystander.kill("SIGKILL"));
     const home = await homeHeldBy({ pid: bystander.pid ?? 0, host: "elsewhere", started: "1" });
     const { code, err } = await home.run(["gateway", "stop"], { now: Date.now() });
     expect({ code, err }).toEqual({
       code: 5,
-      err: expect.stringContaining("runs on another machine: elsewhere"),
+      err: expect.stringContaining("runs on another machine or in another container: elsewhere"),
     });
+    expect(bystander.kill(0)).toBe(true);
+    const contained = await homeHeldBy({ pid: bystander.pid ?? 0, boot: "b/pid:[1]", started: "1" });
+    expect(await contained.run(["gateway", "stop"], { now: Date.now() })).toMatchObject({ code: 5 });
     expect(bystander.kill(0)).toBe(true);
   });
 });

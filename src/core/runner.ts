@@ -2,7 +2,7 @@
 export interface Runner {
   readonly id: string;
   readonly host: string;
-  /** Changes when the machine restarts. */
+  /** Changes when the machine restarts, and differs between containers: a pid is compared only within one boot. */
   readonly boot: string;
   readonly pid: number;
   /** The start time that the system reports. Distinguishes it from a later process with the same pid. */

@@ -22,10 +22,10 @@ export interface Outbox {
   /** Queues stored deliveries. Those that are queued already are skipped. */
   schedule(deliveries: readonly Delivery[]): void;
   /**
-   * Queues the pending deliveries of the store that no earlier poll has seen: those of other processes. With `after`,
-   * also those above that number that became pending since, such as a crashed process's or a finished draft.
+   * Queues the pending deliveries of the store that are not queued: those of other processes, also under old numbers, such
+   * as a crashed process's or a finished draft. While thousands are queued, not every call reads the store.
    */
-  poll(after?: number): Promise<void>;
+  poll(): Promise<void>;
   /** Starts nothing more, and resolves when nothing is being sent. Pending deliveries stay stored for the next start. */
   close(): Promise<void>;
 }
@@ -34,6 +34,9 @@ export interface Outbox {
 export type EnqueueOptions = Omit<Enqueue, "deliveries" | "runner" | "now">;
 
 const PAGE = 500;
+/** A poll reads the numbers of all queued deliveries: from so many on, polls pause in proportion. */
+const MANY_QUEUED = 1000;
+const PAUSE_MS_PER_QUEUED = 0.05;
 /** How long a send in progress may still take when the outbox closes. */
 const LAST_SEND_MS = 10_000;
 
@@ -44,8 +47,8 @@ export function outbox(options: OutboxOptions): Outbox {
   const cutting = new AbortController();
   const send = deliverySender({ ...options, closing: closing.signal, cutting: cutting.signal });
   const queues = deliveryQueues({ clock, signal: closing.signal, send });
-  /** Numbers rise in the order of the commits: every later delivery has a higher one. */
-  let seen = 0;
+  /** By the monotonic clock. */
+  let nextPollAt = 0;
 
   async function enqueue(
     target: Source,
@@ -62,18 +65,22 @@ export function outbox(options: OutboxOptions): Outbox {
     }
   }
 
-  async function poll(from = seen): Promise<void> {
+  async function poll(): Promise<void> {
+    if (clock.monotonic() < nextPollAt) return;
     const pending = { dueAt: Number.MAX_SAFE_INTEGER, limit: PAGE, platform: platform.name };
+    const known = queues.listNumbers();
     const found: Delivery[] = [];
-    let after = Math.min(from, seen);
     for (let isMore = true; isMore && !closing.signal.aborted; ) {
-      const page = await store.outbox.listPendingDeliveries({ ...pending, after });
+      // A delivery with a lower number than the known ones may have been committed after them.
+      const page = await store.outbox.listPendingDeliveries({ ...pending, except: known });
       found.push(...page);
-      after = page.at(-1)?.number ?? after;
+      known.push(...page.map(({ number }) => number));
       isMore = page.length === PAGE;
+      if (isMore) await new Promise(setImmediate); // the event loop runs between the pages
     }
+    const queued = known.length;
+    nextPollAt = queued < MANY_QUEUED ? 0 : clock.monotonic() + queued * PAUSE_MS_PER_QUEUED;
     // All pages at once: a notice has the position of an older delivery, which may be pages before it.
-    seen = Math.max(seen, after);
     queues.schedule(found);
   }
 

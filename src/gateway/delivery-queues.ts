@@ -46,6 +46,8 @@ export interface DeliveryQueues {
   schedule(deliveries: readonly Delivery[]): void;
   reserve(target: Source): QueueReservation;
   isIdle(target: Source): boolean;
+  /** The numbers of all queued deliveries, also of those that are being sent. */
+  listNumbers(): number[];
   /** Resolves when no queue is being sent. */
   drain(): Promise<void>;
 }
@@ -98,10 +100,11 @@ export function deliveryQueues(options: {
   function insert(queue: OpenQueue, delivery: Delivery, from: number): void {
     if (!markQueued(delivery)) return;
     const { items } = queue;
-    const at = items.findIndex(
-      (item, index) => index >= from && getPosition(item.delivery) > getPosition(delivery),
+    // From the end, where most belong: after an outage, a queue may have thousands.
+    const before = items.findLastIndex(
+      (item, index) => index < from || getPosition(item.delivery) <= getPosition(delivery),
     );
-    items.splice(at === -1 ? items.length : at, 0, { delivery, due: getDeliveryDueTime(delivery, clock) });
+    items.splice(before + 1, 0, { delivery, due: getDeliveryDueTime(delivery, clock) });
   }
 
   function defer(item: QueuedDelivery): void {
@@ -167,6 +170,7 @@ export function deliveryQueues(options: {
       };
     },
     isIdle: (target) => !queues.has(getTargetQueueName(target)),
+    listNumbers: () => [...queued],
     drain: async () => void (await Promise.all(sending)),
   };
 }

@@ -35,8 +35,6 @@ export interface Gateway {
 
 const RECOVER_EVERY_MS = 5000;
 const EXPIRE_EVERY_MS = 60_000;
-/** Rarely, because after an outage thousands of deliveries may be pending, and all of them are read. */
-const RESCAN_EVERY_MS = 60_000;
 /** The delay between a change of the store and the look for deliveries of other processes. */
 const POLL_DELAY_MS = 250;
 /** The greatest delay of a progress report about a background process. */
@@ -138,7 +136,6 @@ async function runFlow(
   const processes = watchProcesses(flow);
   const limitActivity = activityLimiter(flow);
   repeat("recovery", RECOVER_EVERY_MS, () => recover(flow));
-  repeat("the scan for pending deliveries", RESCAN_EVERY_MS, () => lookForDeliveries(0));
   repeat("watching processes", WATCH_EVERY_MS, () => processes.poll());
   repeat("expiry", EXPIRE_EVERY_MS, async () => {
     const lease = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
@@ -164,8 +161,8 @@ async function runFlow(
     every(ms, ending.signal, work, (error) => failure.report(what, error));
   }
 
-  async function lookForDeliveries(after?: number): Promise<void> {
-    for (const connected of connections.values()) await connected.outbox.poll(after);
+  async function lookForDeliveries(): Promise<void> {
+    for (const connected of connections.values()) await connected.outbox.poll();
   }
 
   let stopping: Promise<void> | undefined;

@@ -53,7 +53,7 @@ async function recoverDeliveries(flow: Flow, { platform, outbox }: PlatformConne
     await store.outbox.settle({ delivery: number, outcome, now });
   }
   // They are pending now like the others, and are sent in their order.
-  await outbox.poll(orphans[0] === undefined ? undefined : orphans[0].number - 1);
+  await outbox.poll();
 }
 
 /** Runs a read-only command again. Any other may have happened: the person is told to check. */

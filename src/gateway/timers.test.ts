@@ -245,7 +245,7 @@ describe("a delivery", () => {
     expect(waiting.map(getText)).toEqual(["You said: hello"]);
   });
 
-  it("that another process gave back under an old number is sent within a minute", async () => {
+  it("that another process gave back under an old number is sent with the next poll", async () => {
     const { home, time, chat } = await start();
     const other = localRunner();
     await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
@@ -267,8 +267,6 @@ describe("a delivery", () => {
     expect(await chat.texts(0)).toEqual(["new"]);
     const outcome = { state: "waiting", nextAt: Date.now(), error: "Not now." } as const;
     await home.store.outbox.settle({ delivery: old, outcome, now: Date.now() });
-    await passBeating(MINUTE - 1000);
-    expect(await chat.texts(0)).toEqual(["new"]);
     await time.pass(1000);
     expect(await chat.texts(0)).toEqual(["new", "old"]);
   });

@@ -20,12 +20,15 @@ export interface OutboxStore {
   recordDraftOutcome(input: DraftOutcome): Promise<void>;
   /** One delivery in any state, without a check of permissions. */
   getDelivery(input: { readonly number: number }): Promise<Delivery | undefined>;
-  /** Waiting deliveries that are due at `dueAt`, in order; of one platform or all; with numbers above `after`. */
+  /**
+   * Waiting deliveries that are due at `dueAt`, in order; of one platform or all; without those in `except`. Numbers do not
+   * rise in the order of the commits: a reader asks for everything except the deliveries that it knows.
+   */
   listPendingDeliveries(input: {
     readonly dueAt: number;
     readonly limit: number;
     readonly platform?: string;
-    readonly after?: number;
+    readonly except?: readonly number[];
   }): Promise<readonly Delivery[]>;
   /** Deferred deliveries (later ones do not wait for them) without a final outcome, in order. */
   listDeferredDeliveries(input: { readonly limit: number }): Promise<readonly Delivery[]>;

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { listProcStats } from "../system/proc-stat.ts";
-import { readStartTime } from "../system/process-identity.ts";
+import { isOtherProcess } from "../system/process-identity.ts";
 import type { ManagedProcess } from "./backend.ts";
 
 const MARK = "POSTRIDER_PROCESS";
@@ -39,11 +39,6 @@ export function findProcessTree(root: ManagedProcess): readonly SystemProcess[] 
   }
   members.delete(process.pid);
   return all.filter(({ pid }) => members.has(pid));
-}
-
-function isOtherProcess({ pid, startTime }: ManagedProcess): boolean {
-  const now = readStartTime(pid);
-  return now !== undefined && now !== startTime;
 }
 
 /** Linux shows the environment of a user's own processes, as it was at their start. */

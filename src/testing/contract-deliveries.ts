@@ -256,20 +256,75 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
           })
         ).map(({ number }) => number);
       assert.deepEqual(await due("telegram"), [one, three]);
-      const later = await store.outbox.listPendingDeliveries({
-        dueAt: T0,
-        limit: 10,
-        platform: "telegram",
-        after: one ?? 0,
-      });
-      assert.deepEqual(
-        later.map(({ number }) => number),
-        [three],
-      );
       assert.deepEqual(await due("signal"), [two]);
       assert.deepEqual(await due("matrix"), []);
       assert.deepEqual(await due(), [one, two, three]);
     });
+
+    rule("are listed without those that the caller knows, however many there are", async ({ store }) => {
+      const { deliveries } = await store.outbox.enqueue({
+        deliveries: Array.from({ length: 120 }, (_, index) => (index % 3 === 0 ? toSignal : toAnn)),
+        runner: "r1",
+        now: T0,
+      });
+      const numbers = deliveries.map(({ number }) => number);
+      const list = async (except: readonly number[], limit: number) =>
+        (await store.outbox.listPendingDeliveries({ dueAt: T0, limit, except })).map(({ number }) => number);
+      assert.deepEqual(await list([], 1000), numbers);
+      assert.deepEqual(await list(numbers, 1000), []);
+      const odd = numbers.filter((_, index) => index % 2 === 1);
+      const even = numbers.filter((_, index) => index % 2 === 0);
+      assert.deepEqual(await list(odd, 1000), even);
+      assert.deepEqual(await list(numbers.slice(0, 100), 7), numbers.slice(100, 107));
+      assert.deepEqual(await list([...numbers.slice(1), 999_999], 7), [numbers[0]]);
+      const onTelegram = await store.outbox.listPendingDeliveries({
+        dueAt: T0,
+        limit: 1000,
+        platform: "telegram",
+        except: odd,
+      });
+      const expected = numbers.filter((_, index) => index % 2 === 0 && index % 3 !== 0);
+      assert.deepEqual(
+        onTelegram.map(({ number }) => number),
+        expected,
+      );
+      assert.deepEqual(onTelegram[0], deliveries[2], "a delivery is listed as it was stored");
+    });
+
+    rule(
+      "are listed although deliveries with higher numbers became pending before them",
+      async ({ store, begin, finish }) => {
+        const turn = await begin(ANN, "hello");
+        const { number, fence } = turn;
+        const drafted = throwIfRefused(
+          await store.outbox.beginDraft({ turn: number, fence, target: ANN, now: T0 }),
+        );
+        const put = async (sendNow: boolean) =>
+          requireValue(
+            (await store.outbox.enqueue({ deliveries: [{ ...toAnn, sendNow }], runner: "r1", now: T0 }))
+              .deliveries[0],
+          ).number;
+        const [begun, waiting] = [await put(true), await put(false)];
+        const known = new Set<number>();
+        const look = async () => {
+          const found = await store.outbox.listPendingDeliveries({
+            dueAt: T0,
+            limit: 10,
+            except: [...known],
+          });
+          for (const one of found) known.add(one.number);
+          return found.map((one) => one.number);
+        };
+        assert.deepEqual(await look(), [waiting]);
+        const outcome = { state: "waiting" as const, nextAt: T0, error: "500" };
+        throwIfRefused(await store.outbox.settle({ delivery: begun, outcome, now: T0 }));
+        assert.deepEqual(await look(), [begun]);
+        await finish(turn, "hi", { deliveries: [{ ...toAnn, draft: drafted.number }] });
+        assert.ok(drafted.number < begun && begun < waiting);
+        assert.deepEqual(await look(), [drafted.number]);
+        assert.deepEqual(await look(), []);
+      },
+    );
 
     rule("of a runner are orphaned when the runner ends, and not earlier", async (scene) => {
       const { store, begin, finish, beat } = scene;

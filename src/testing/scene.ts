@@ -11,7 +11,7 @@ import type { Source } from "../core/source.ts";
 import type { Accept, Accepted, Finish, Finished, Turn } from "../core/turn.ts";
 import type { ViewChange, ViewChangeResult } from "../core/view-change.ts";
 import type { Store } from "../ports/store.ts";
-import { createTestBody, type TestBody } from "./skip-rule.ts";
+import { createTestBody, requirePart, type TestBody } from "./skip-rule.ts";
 
 /** The functions of a test runner. Those of Vitest, Jest and Node fit. */
 export interface TestApi {
@@ -26,6 +26,8 @@ export interface StoreHarness {
   open(): Promise<Store>;
   /** Closes the store and opens the same data again. */
   reopen(store: Store): Promise<Store>;
+  /** Opens a second store on the data of an open one, as another process does. Only for stores that several may share. */
+  openSecond?(store: Store): Promise<Store>;
   /** Called after each test. Closes open stores and deletes their data. */
   destroy(): Promise<void>;
   /** Resolves when the background work of the store, such as indexing, is done. Only for stores that have such work. */
@@ -132,6 +134,8 @@ export interface Scene {
   readonly ownRunner: Runner | undefined;
   /** Closes the store and opens the same data again. */
   reopen(): Promise<void>;
+  /** Opens a second store on the same data; skips the rule if the harness cannot. */
+  openSecond(): Promise<Scene>;
   /** Waits until the background work of the store is done. */
   waitUntilIdle(): Promise<void>;
   newId(): string;
@@ -165,13 +169,17 @@ type SceneViewChange = ViewChange extends infer R
     : never
   : never;
 
-function createScene(first: Store, harness: StoreHarness): Scene {
-  let store = first;
+/** Ids must differ between the scenes of one rule. */
+function createCounter(): () => number {
   let numbers = 0;
-  const next = (): number => {
+  return () => {
     numbers += 1;
     return numbers;
   };
+}
+
+function createScene(first: Store, harness: StoreHarness, next: () => number = createCounter()): Scene {
+  let store = first;
   const newId = (): string => `20260315_092437_${next().toString(16).padStart(8, "0")}`;
   const routing = (source: Source): Omit<Open, "fresh"> => ({
     source,
@@ -193,6 +201,13 @@ function createScene(first: Store, harness: StoreHarness): Scene {
     waitUntilIdle: async () => harness.waitUntilIdle?.(store),
     async reopen() {
       store = await harness.reopen(store);
+    },
+    async openSecond() {
+      const open = requirePart(
+        harness.openSecond,
+        "the harness has no openSecond, which opens a second store on the same data",
+      );
+      return createScene(await open(store), harness, next);
     },
     newId,
     routing,

@@ -30,6 +30,8 @@ import { defineRunnerRules } from "./contract-runners.ts";
 import { defineSearchRules } from "./contract-search.ts";
 import { defineSettingsRules } from "./contract-settings.ts";
 import { defineTurnRules } from "./contract-turns.ts";
+import { defineTwoStoreRules } from "./contract-two-stores.ts";
+import { defineOnceRules } from "./contract-two-stores-once.ts";
 import { defineUsageRules } from "./contract-usage.ts";
 import { defineViewRules } from "./contract-views.ts";
 import { defineWakeAgentRules } from "./contract-wake-agent.ts";
@@ -73,4 +75,6 @@ export function storeContract(api: TestApi, harness: StoreHarness): void {
   definePersonRules(api, rule);
   defineImportRules(api, rule);
   defineDiagnosticsRules(api, rule);
+  defineTwoStoreRules(api, rule);
+  defineOnceRules(api, rule);
 }

@@ -20,6 +20,8 @@ export interface Db {
   insert(statement: Statement, ...values: readonly unknown[]): number;
   /** For statements whose result nobody needs: an engine may send them together with the next one. */
   send(statement: Statement, ...values: readonly unknown[]): void;
+  /** The store's clock, for heartbeats and leases: the machine's own for an embedded database, the server's otherwise. */
+  now(machineNow: number): number;
   /**
    * Called before an operation touches rows outside its scope. An engine with several writers starts the operation again
    * with the whole database locked.

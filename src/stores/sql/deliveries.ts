@@ -33,9 +33,10 @@ import {
   beginDeliverySql,
   deferredDeliveriesSql,
   deliveryByNumberSql,
-  dueDeliveriesOnPlatformSql,
-  dueDeliveriesSql,
+  dueDeliveryNumbersOnPlatformSql,
+  dueDeliveryNumbersSql,
   insertDeliverySql,
+  pendingDeliveriesByNumberSql,
   sendingDeliveriesSql,
   setDeliveryQuietSql,
   setReplacedDeliverySql,
@@ -198,15 +199,29 @@ export function getDelivery(db: Db, { number }: { number: number }): Delivery | 
   return loadDelivery(db, number);
 }
 
+/** The number of parameters of `pendingDeliveriesByNumberSql`. */
+const NUMBERS_AT_ONCE = 50;
+
 export function listPendingDeliveries(
   db: Db,
-  input: { dueAt: number; limit: number; platform?: string; after?: number },
+  input: { dueAt: number; limit: number; platform?: string; except?: readonly number[] },
 ): Delivery[] {
-  const { dueAt, limit, platform, after = 0 } = input;
-  const rows =
+  const { dueAt, limit, platform } = input;
+  const known = new Set(input.except);
+  const enough = limit + known.size;
+  const due =
     platform === undefined
-      ? db.all<DeliveryRow>(dueDeliveriesSql, dueAt, after, limit)
-      : db.all<DeliveryRow>(dueDeliveriesOnPlatformSql, platform, dueAt, after, limit);
+      ? db.all<{ n: number }>(dueDeliveryNumbersSql, dueAt, enough)
+      : db.all<{ n: number }>(dueDeliveryNumbersOnPlatformSql, platform, dueAt, enough);
+  const numbers = due
+    .map(({ n }) => n)
+    .filter((n) => !known.has(n))
+    .slice(0, limit);
+  const rows: DeliveryRow[] = [];
+  for (let from = 0; from < numbers.length; from += NUMBERS_AT_ONCE) {
+    const some = Array.from({ length: NUMBERS_AT_ONCE }, (_, index) => numbers[from + index] ?? 0);
+    rows.push(...db.all<DeliveryRow>(pendingDeliveriesByNumberSql, ...some));
+  }
   return convertReadable(rows, toDelivery);
 }
 

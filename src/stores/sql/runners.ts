@@ -1,6 +1,6 @@
 import { hostname, uptime } from "node:os";
 import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
-import { getBootId, readStartTicks } from "../../system/process-identity.ts";
+import { isOwnPidScope, readStartTicks } from "../../system/process-identity.ts";
 import type { Db } from "./db.ts";
 import { hasFreshHeartbeat } from "./heartbeats.ts";
 import {
@@ -28,7 +28,7 @@ interface RunnerRow {
 
 export function recordHeartbeat(db: Db, input: { runner: Runner; now: number }): void {
   const { id, host, boot, pid, started } = input.runner;
-  db.send(upsertRunnerSql, id, host, boot, pid, started, input.now, getSuspendedMs());
+  db.send(upsertRunnerSql, id, host, boot, pid, started, db.now(input.now), getSuspendedMs());
 }
 
 export function retire(db: Db, input: { runner: string }): void {
@@ -40,9 +40,10 @@ export function retire(db: Db, input: { runner: string }): void {
  * Whether a runner keeps its work. A process that is gone loses it at once; one that was silent for half a minute, for
  * example stopped, loses it although it exists: the fence refuses its writes when it wakes.
  */
-export function isRunnerAlive(db: Db, id: string, now: number): boolean {
+export function isRunnerAlive(db: Db, id: string, machineNow: number): boolean {
   const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
+  const now = db.now(machineNow);
   const exists = checkProcessExists(row);
   if (exists === undefined) return hasFreshHeartbeat(db, row, now);
   // This process itself cannot be stopped: it runs this check.
@@ -53,15 +54,15 @@ export function isRunnerAlive(db: Db, id: string, now: number): boolean {
 }
 
 /** Whether a runner's process exists, however long it was silent. It may still have open files and children. */
-export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
+export function hasRunnerProcess(db: Db, id: string, machineNow: number): boolean {
   const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
-  return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, now);
+  return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, db.now(machineNow));
 }
 
-/** `undefined` if the system does not know: on another machine, or without start times (not Linux). */
+/** `undefined` if the system does not know: on another machine, in another container, or without start times (not Linux). */
 function checkProcessExists(row: RunnerRow): boolean | undefined {
-  if (row.host !== hostname() || row.boot !== getBootId()) return undefined;
+  if (row.host !== hostname() || !isOwnPidScope(row.boot)) return undefined;
   if (row.pid === process.pid) return row.started === (readStartTicks(process.pid) ?? "");
   try {
     process.kill(row.pid, 0);
@@ -130,14 +131,20 @@ export function acquireLease(
   db: Db,
   input: { name: string; runner: string; ttlMs: number; about?: string; now: number },
 ): number | undefined {
-  const { name, runner, ttlMs, about = null, now } = input;
+  const { name, runner, ttlMs, about = null } = input;
+  const now = db.now(input.now);
   const held = db.get<{ runner: string | null; fence: number; until: number }>(leaseByNameSql, name);
   const until = now + ttlMs;
   if (held?.runner === runner) {
     db.send(renewLeaseSql, until, about, name);
     return held.fence;
   }
-  if (held !== undefined && held.runner !== null && held.until > now && isRunnerAlive(db, held.runner, now))
+  if (
+    held !== undefined &&
+    held.runner !== null &&
+    held.until > now &&
+    isRunnerAlive(db, held.runner, input.now)
+  )
     return undefined;
   const fence = (held?.fence ?? 0) + 1;
   db.send(takeLeaseSql, name, runner, fence, until, about);
@@ -150,14 +157,15 @@ export function releaseLease(db: Db, input: { name: string; runner: string }): b
 
 export function listLeases(
   db: Db,
-  { now, silent = false }: { readonly now: number; readonly silent?: boolean },
+  { now: machineNow, silent = false }: { readonly now: number; readonly silent?: boolean },
 ): HeldLease[] {
+  const now = db.now(machineNow);
   const cache = createLivenessCache();
   return db
     .all<RunnerRow & { name: string; until: number; about: string | null }>(leasesSinceSql, silent ? 0 : now)
     .flatMap(({ name, until, about, heartbeat, ...row }) => {
       const { id, host, boot, pid, started } = row;
-      const isSilent = until <= now || !isRunnerAliveCached(db, cache, id, now);
+      const isSilent = until <= now || !isRunnerAliveCached(db, cache, id, machineNow);
       // Only its own machine can tell whether a silent process exists.
       if (isSilent && !(silent && checkProcessExists({ ...row, heartbeat }) === true)) return [];
       return [

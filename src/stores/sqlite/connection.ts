@@ -166,6 +166,7 @@ function wrapDatabase(raw: Database.Database, file: string): SqliteDb {
     get inTransaction() {
       return raw.inTransaction;
     },
+    now: (machineNow) => machineNow,
     file,
     close: () => raw.close(),
   };

@@ -625,6 +625,7 @@ function everyStep(db: SqliteDb, store: ConnectionFacets): void {
     store.processes.endProcess(db, { id: `proc_${index}`, exit: { code: 0 }, now: T0 });
   store.outbox.getDelivery(db, { number: 1 });
   store.outbox.listPendingDeliveries(db, { dueAt: T0, limit: 9 });
+  store.outbox.listPendingDeliveries(db, { dueAt: T0, limit: 9, except: [1] });
   store.outbox.listPendingDeliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
   store.inbox.getCursor(db, { name: "telegram" });
 

@@ -100,6 +100,8 @@ function shutDown(port: MessagePort, worker: WorkerService, calls: readonly Numb
 async function serveWrites(port: MessagePort): Promise<WorkerService> {
   const writer = startWriter(options, await loadOperations("write", "tryWrite"));
   let poll: NodeJS.Timeout | undefined;
+  // Not read when a listener is added: this thread hears of it later, and would miss a commit in between.
+  let lastVersion = writer.readDataVersion();
   return {
     run(calls) {
       if (calls.length === 0) return;
@@ -113,7 +115,6 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
     listen(on) {
       clearInterval(poll);
       if (!on) return;
-      let lastVersion = writer.readDataVersion();
       poll = setInterval(() => {
         const version = writer.readDataVersion();
         if (version === lastVersion) return;

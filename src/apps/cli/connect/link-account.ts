@@ -79,12 +79,9 @@ export async function sendGreeting(store: Store, { userId = "" }: AccountName, w
     now: Date.now(),
   });
   const isTaken = async (): Promise<boolean> => {
-    const waiting = await store.outbox.listPendingDeliveries({
-      dueAt: Number.MAX_SAFE_INTEGER,
-      limit: 1000,
-      platform: PLATFORM,
-    });
-    return !waiting.some(({ number }) => deliveries.some((delivery) => delivery.number === number));
+    for (const { number } of deliveries)
+      if ((await store.outbox.getDelivery({ number }))?.status.state === "waiting") return false;
+    return true;
   };
   await waitUntilTrue(store, isTaken, GREETING_TIMEOUT_MS, new AbortController().signal);
 }

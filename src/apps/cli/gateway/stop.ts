@@ -1,9 +1,9 @@
+import { hostname } from "node:os";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Runner } from "../../../core/runner.ts";
 import type { Store } from "../../../ports/store.ts";
-import { localRunner } from "../../../system/local-runner.ts";
 import { pause } from "../../../system/pause.ts";
-import { readStartTicks } from "../../../system/process-identity.ts";
+import { isOwnPidScope, readStartTicks } from "../../../system/process-identity.ts";
 import { findRunningGateway, type RunningGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION, usageError } from "../command.ts";
 import { printJson, printLine, printNotice } from "../io.ts";
@@ -54,11 +54,10 @@ function formatRemainingProcesses(count: number): string {
 }
 
 function requireLocalRunner({ host, boot, pid }: Runner): void {
-  const here = localRunner();
-  if (here.host === host && here.boot === boot) return;
+  if (host === hostname() && isOwnPidScope(boot)) return;
   throw new PostriderError(
     "not_allowed",
-    `The gateway runs on another machine: ${host} (process ${pid}). Run postrider gateway stop there.`,
+    `The gateway runs on another machine or in another container: ${host} (process ${pid}). Run postrider gateway stop there.`,
   );
 }
 

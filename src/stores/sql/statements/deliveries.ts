@@ -13,13 +13,18 @@ export const settleDeliverySql = `
 update deliveries set state = ?, next_at = ?, shown = ?, platform_message_id = ?, last_error = ?, settled_at = ?,
   failures = failures + ?, aside_at = coalesce(aside_at, ?) where n = ?`;
 export const setReplacedDeliverySql = "update deliveries set in_place_of = ? where n = ?";
-/** The plus prevents SQLite from scanning all deliveries, also the sent ones, in the requested order. */
-export const dueDeliveriesSql = `
+/**
+ * Only the numbers, which the index of pending deliveries contains. The plus prevents SQLite from scanning all deliveries,
+ * also the sent ones, in the requested order.
+ */
+export const dueDeliveryNumbersSql =
+  "select n from deliveries where state = 'waiting' and next_at <= ? order by +n limit ?";
+export const dueDeliveryNumbersOnPlatformSql =
+  "select n from deliveries where state = 'waiting' and platform = ? and next_at <= ? order by +n limit ?";
+/** Of 50 numbers; 0 is none. */
+export const pendingDeliveriesByNumberSql: string = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
-where d.state = 'waiting' and d.next_at <= ? and +d.n > ? order by +d.n limit ?`;
-export const dueDeliveriesOnPlatformSql = `
-select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
-where d.state = 'waiting' and d.platform = ? and d.next_at <= ? and +d.n > ? order by +d.n limit ?`;
+where d.state = 'waiting' and d.n in (${Array(50).fill("?").join(", ")}) order by d.n`;
 export const deferredDeliveriesSql = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.aside_at is not null and d.settled_at is null order by d.n limit ?`;

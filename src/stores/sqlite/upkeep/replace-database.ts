@@ -2,6 +2,7 @@ import { linkSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../../core/errors.ts";
+import { isOwnPidScope } from "../../../system/process-identity.ts";
 import { hasRunnerProcess } from "../../sql/runners.ts";
 import { openReader } from "../connection.ts";
 import { retryBusyAsync, toStoreError } from "../store-errors.ts";
@@ -76,10 +77,14 @@ export function listDatabaseUsers(database: string, now: number): number[] {
   try {
     const db = openReader(database);
     try {
-      return db
-        .all<{ id: string; pid: number }>("select id, pid from runners order by pid")
-        .filter(({ id, pid }) => pid !== process.pid && hasRunnerProcess(db, id, now))
-        .map(({ pid }) => pid);
+      return (
+        db
+          .all<{ id: string; boot: string; pid: number }>("select id, boot, pid from runners order by pid")
+          // A process in another container may have the pid of this one.
+          .filter(({ boot, pid }) => pid !== process.pid || !isOwnPidScope(boot))
+          .filter(({ id }) => hasRunnerProcess(db, id, now))
+          .map(({ pid }) => pid)
+      );
     } finally {
       db.close();
     }
