@@ -1,7 +1,7 @@
 /**
  * Derives the asynchronous twin of the store's operations: every statement, and every call that leads to one, is awaited.
  *   node scripts/make-async.ts [--root .] [--from src/stores/sql] [--to src/stores/sql-async/generated]
- * Writes only if an input has changed since the last time.
+ * Writes only if an input has changed since the last time. Reports on stderr: stdout of `npm pack --json` is JSON.
  */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ const files = globSync("**/*.ts", { cwd: from })
   .sort();
 const stamp = readStamp();
 if (stamp !== undefined && isCurrent(stamp)) {
-  console.log(`async twin: up to date, ${stamp.outputs.length} files`);
+  console.error(`async twin: up to date, ${stamp.outputs.length} files`);
 } else {
   await makeTwin(stamp);
 }
@@ -84,7 +84,7 @@ async function makeTwin(last: Stamp | undefined): Promise<void> {
   const next: Stamp = { hash: hashInputs(inputs), imported: inputs, outputs: [...outputs.keys()].sort() };
   writeIfChanged(stampFile, JSON.stringify(next));
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  console.log(
+  console.error(
     `async twin: ${outputs.size} files, ${counts.functions} functions, ${counts.calls} awaited calls, ${counts.arrayCalls} array callbacks (${seconds} s)`,
   );
 }

@@ -29,6 +29,7 @@ export function buildTwin({ from, files, to, root }: TwinRequest): Twin {
   const program = createProgram(files);
   const sources = files.flatMap((file) => program.getSourceFile(file) ?? []);
   const steps = findSteps(program, sources);
+  if (steps.functions.size === 0) throw new Error(`${relative(root, from)} has no interface Db`);
   const problems = [...steps.problems, ...checkSource(program, steps)];
   const affected = findAffectedFiles(program, sources, steps);
   const checker = program.getTypeChecker();
