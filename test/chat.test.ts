@@ -401,7 +401,7 @@ describe("the chat in a terminal", () => {
     await terminal.ended;
     writeFileSync(join(folder, "script.json"), JSON.stringify({ answers: [{ say: "Here I am again." }] }));
     const again = await ready();
-    await again.waitFor("Here I am again.");
+    await answered(again, "Here I am again.");
     expect(said(again).split("› go on for ever")).toHaveLength(2);
     expect(await newest()).toEqual(["user: go on for ever", "assistant: Here I am again."]);
   });

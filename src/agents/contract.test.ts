@@ -56,7 +56,7 @@ describe("a script passes the agent contract", () => {
 
 describe("a model passes the agent contract", () => {
   const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
-  async function served(...replies: readonly Reply[]): Promise<{ agent: Agent; said: string }> {
+  async function serveAgent(...replies: readonly Reply[]): Promise<{ agent: Agent; said: string }> {
     const { url } = await modelServer(...replies);
     return {
       agent: model({ provider: "compatible", model: "tiny", baseUrl: url }, { retries: 0 }),
@@ -67,13 +67,13 @@ describe("a model passes the agent contract", () => {
     { describe, it },
     {
       answers: async () => ({
-        ...(await served({ say: ["Good ", "morning"], usage })),
+        ...(await serveAgent({ say: ["Good ", "morning"], usage })),
         answer: "Good morning",
       }),
-      endless: () => served({ say: ["It began "], hang: true }),
-      fails: () => served({ status: 500 }),
+      endless: () => serveAgent({ say: ["It began "], hang: true }),
+      fails: () => serveAgent({ status: 500 }),
       uses: (name, args) =>
-        served(
+        serveAgent(
           { say: ["Now: "], calls: [{ id: "c", name, arguments: JSON.stringify(args) }], usage },
           { say: ["done"], usage },
         ),

@@ -171,7 +171,7 @@ describe("a script with tools", () => {
     ]);
   });
 
-  it("marks a command as an external effect unless the script says otherwise", async () => {
+  it("marks a command as an external effect by default", async () => {
     const [call] = await events(acting({ tool: "x", run: ["true"] }), "x");
     expect(call).toMatchObject({ call: { effect: "external" } });
     const [event] = await events(acting({ tool: "x", effect: "external", result: "r" }), "x");

@@ -23,13 +23,13 @@ it("redraws, shows, leaves and submits, in this order", async () => {
   expect(steps).toEqual(["moved", ["show", "done"], "leave", ["submit", "again", true]]);
 });
 
-it("submits before it shows where the chat asks for that", async () => {
+it("submits before it shows if the chat requires it", async () => {
   const { steps, handlers } = recordSteps({ submitsFirst: true });
   await applyReply(context, Promise.resolve({ text: "", say: "again" }), handlers);
   expect(steps).toEqual([["submit", "again", false], ["show"]]);
 });
 
-it("shows the text of an error where the chat formats errors, and rejects elsewhere", async () => {
+it("shows the text of an error if the chat formats errors, and otherwise rejects", async () => {
   const failing = () => Promise.reject(new Error("no"));
   const { steps, handlers } = recordSteps({ formatError: (error) => `failed: ${(error as Error).message}` });
   await applyReply(context, failing(), handlers);
@@ -37,7 +37,7 @@ it("shows the text of an error where the chat formats errors, and rejects elsewh
   await expect(applyReply(context, failing(), recordSteps().handlers)).rejects.toThrow("no");
 });
 
-it("works in a chat that only shows", async () => {
+it("works in a chat that can only show text", async () => {
   const steps: unknown[] = [];
   await applyReply(context, Promise.resolve(whole), { show: (texts) => void steps.push(texts) });
   expect(steps).toEqual([["done"]]);

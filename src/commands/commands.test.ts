@@ -26,17 +26,17 @@ import {
 
 interface Room extends Talking {
   readonly home: Home;
-  /** Where the conversation is now. */
+  /** The current session of the conversation. */
   here(): Promise<Session>;
-  /** What the session shows. */
+  /** The visible texts of the session. */
   shown(session?: string): Promise<string[]>;
-  /** A session in which this was said, left again for a new one. */
-  left(words: string, title?: string): Promise<Session>;
+  /** Creates a session with this message, then starts a new one. Returns the first. */
+  leaveSession(words: string, title?: string): Promise<Session>;
   /** The text of a reply. */
   tell(line: string): Promise<string>;
 }
 
-async function room(agent: Agent = echo, options: TalkingOptions = {}): Promise<Room> {
+async function openRoom(agent: Agent = echo, options: TalkingOptions = {}): Promise<Room> {
   const home = await openHome();
   const talking = await talkIn(home, agent, options);
   const { talk, command, ask } = talking;
@@ -51,7 +51,7 @@ async function room(agent: Agent = echo, options: TalkingOptions = {}): Promise<
     here,
     shown: async (session) =>
       ((await home.sessions.history(me, session ?? (await here()).id)) ?? []).map(getText),
-    async left(words, title) {
+    async leaveSession(words, title) {
       await ask(words);
       if (title !== undefined) await command(`/title ${title}`);
       home.clock.pass(MINUTE);
@@ -63,10 +63,10 @@ async function room(agent: Agent = echo, options: TalkingOptions = {}): Promise<
   };
 }
 
-/** A room in which an answer is being written. */
-async function busyRoom() {
+/** A room in which an answer is in progress. */
+async function openBusyRoom() {
   const agent = heldAgent();
-  const at = await room(agent);
+  const at = await openRoom(agent);
   const said = await at.talk.submit("long story");
   const held = await agent.asked();
   await held.say("Once ");
@@ -79,7 +79,7 @@ const failure = (code: string, message?: string | RegExp) =>
     ...(message !== undefined && { message: expect.stringMatching(message) }),
   });
 
-function unlessNotAllowed(error: { readonly code?: string }): void {
+function ignoreNotAllowed(error: { readonly code?: string }): void {
   if (error.code !== "not_allowed") throw error;
 }
 
@@ -93,8 +93,8 @@ describe("the table of commands", () => {
     }
   });
 
-  it("is what the help lists: every command of the place, what it takes, and its other names", async () => {
-    const { tell, place } = await room();
+  it("is shown by /help: every available command with its parameters and aliases", async () => {
+    const { tell, place } = await openRoom();
     const lines = (await tell("/help")).split("\n");
     const commands = listAvailableCommands(place);
     expect(lines).toHaveLength(commands.length);
@@ -112,14 +112,14 @@ describe("the table of commands", () => {
     ["owner", "terminal", ["quit", "pair"], ["busy", "background", "personality", "sethome", "start"]],
     ["owner", "messenger", ["busy", "background", "sethome", "start", "pair"], ["quit"]],
     ["member", "messenger", ["busy", "background", "start", "pair"], ["quit", "sethome"]],
-  ] as const)("offers the %s in the %s what may be given there", (role, kind, offered, kept) => {
+  ] as const)("offers the %s in the %s the commands that are allowed there", (role, kind, offered, kept) => {
     const names = listCommandsFor({ role, kind }).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining([...offered, "new", "stop", "status", "help"]));
     for (const name of kept) expect(names).not.toContain(name);
   });
 
-  it("refuses what may not be given here with a sentence, by whatever name, and does not propose it", async () => {
-    const { place } = await room();
+  it("denies a command that is not allowed here, by any of its names, with a reason, and does not suggest it", async () => {
+    const { place } = await openRoom();
     const member = { ...place, role: "member", source: { ...place.source, platform: "telegram" } } as const;
     for (const name of ["quit", "exit", "q"])
       await expect(runChatCommand(member, name, "")).rejects.toThrow(
@@ -136,13 +136,13 @@ describe("the table of commands", () => {
     await expect(runChatCommand(place, "quitt", "")).rejects.toThrow(failure("not_found", /\/quit\?/));
   });
 
-  it("finds each by each of its names", () => {
+  it("finds each command by each of its names", () => {
     for (const command of CHAT_COMMANDS)
       for (const name of [command.name, ...(command.aliases ?? [])])
         expect(getChatCommand(name)).toBe(command);
   });
 
-  it("says what was probably meant by a name that it does not have, and how to say it", () => {
+  it("suggests a similar command for an unknown name, and explains how to send the text as a message", () => {
     expect(() => getChatCommand("resum")).toThrow(
       failure("not_found", /^There is no command \/resum\. Did you mean \/resume\? .*write \/\/resum\.$/),
     );
@@ -153,8 +153,8 @@ describe("the table of commands", () => {
     expect(() => getChatCommand("")).toThrow(failure("not_found", /\/help/));
   });
 
-  it("has commands that never fail for want of a conversation but tell that nothing was said", async () => {
-    const { place, home } = await room();
+  it("has commands that report a chat without messages, and change nothing", async () => {
+    const { place, home } = await openRoom();
     await indexed(home.file);
     const before = rowsIn(home.file);
     for (const name of [
@@ -178,8 +178,8 @@ describe("the table of commands", () => {
 });
 
 describe("/new", () => {
-  it("starts a new session and tells how to go back", async () => {
-    const { ask, command, here, home } = await room();
+  it("starts a new session and shows how to go back", async () => {
+    const { ask, command, here, home } = await openRoom();
     await ask("hello");
     const old = await here();
     const reply = await command("/new");
@@ -189,14 +189,14 @@ describe("/new", () => {
       text: `New session \`${fresh.handle}\`. The one before, \`${old.handle}\`, is kept with its 2 messages. To go back: \`/resume ${old.handle}\``,
       moved: true,
     });
-    // Nothing was said in this one, so there is nothing to go back to.
+    // This session has no messages, so there is nothing to go back to.
     expect((await command("/reset")).text).toBe(`New session \`${(await here()).handle}\`.`);
     expect((await home.sessions.get(me, old.id))?.messageCount).toBe(2);
   });
 
-  it("takes a title, and the next number when the title is taken", async () => {
-    const { tell, here, left } = await room();
-    await left("hello", "plan");
+  it("accepts a title, and numbers it when another session has it", async () => {
+    const { tell, here, leaveSession } = await openRoom();
+    await leaveSession("hello", "plan");
     expect(await tell("/new plan")).toMatch(/^New session \*\*plan #2\*\* \(`\w+`\)\./);
     expect((await here()).title).toBe("plan #2");
     expect(await tell("/new trip #7")).toMatch(/^New session \*\*trip #7\*\*/);
@@ -204,8 +204,8 @@ describe("/new", () => {
     expect((await here()).title).toBeUndefined();
   });
 
-  it("refuses a title that is too long before anything is stopped or left", async () => {
-    const { command, here, held, talk, said } = await busyRoom();
+  it("refuses a title that is too long before it stops or changes anything", async () => {
+    const { command, here, held, talk, said } = await openBusyRoom();
     const { id } = await here();
     await expect(command(`/new ${"x".repeat(101)}`)).rejects.toThrow(
       failure("invalid_input", /101 characters/),
@@ -216,8 +216,8 @@ describe("/new", () => {
     await said.answer;
   });
 
-  it("stops the answer that is being written, cancels what waits, and says the texts", async () => {
-    const { command, talk, said, shown, here } = await busyRoom();
+  it("stops the answer in progress, cancels pending messages, and shows their texts", async () => {
+    const { command, talk, said, shown, here } = await openBusyRoom();
     const waiting = [await talk.submit("second *thought*"), await talk.submit("# third\n- with a list")];
     const { text: reply } = await command("/new");
     expect(talk.isAnswering()).toBe(false);
@@ -231,8 +231,8 @@ describe("/new", () => {
     expect((await here()).messageCount).toBe(0);
   });
 
-  it("leaves an answer alone that another terminal in the same session waits for", async () => {
-    const { held, said, agent, home, talk, command } = await busyRoom();
+  it("does not stop an answer that another terminal in the same session waits for", async () => {
+    const { held, said, agent, home, talk, command } = await openBusyRoom();
     const other = await talkIn(await home.again(), echo, { source: { ...localSource(), threadId: "2" } });
     const { conversation } = await other.talk.open();
     await home.sessions.switchTo(me, conversation.number, said.session.id);
@@ -247,8 +247,8 @@ describe("/new", () => {
     expect(await second.answer).toMatchObject({ parts: [textPart("whole")] });
   });
 
-  it("tells the way back from a copy in which nothing was said yet", async () => {
-    const { ask, tell, here } = await room();
+  it("shows how to go back to a fork without messages of its own", async () => {
+    const { ask, tell, here } = await openRoom();
     await ask("hello");
     await tell("/fork");
     const copy = await here();
@@ -257,19 +257,19 @@ describe("/new", () => {
 });
 
 describe("/resume and /sessions", () => {
-  it("tell when there is no other session", async () => {
-    const { tell, ask, place } = await room();
+  it("report that there is no other session", async () => {
+    const { tell, ask, place } = await openRoom();
     await ask("hello");
     for (const line of ["/resume", "/sessions"])
       expect(await tell(line)).toBe("There are no other sessions yet. /new starts one.");
     expect(await getChatCommand("resume").listChoices?.(place, "")).toEqual([]);
   });
 
-  it("list the ten newest in which something was said, newest first, each with the line that goes there", async () => {
-    const { tell, left, ask, command, home } = await room();
+  it("list the ten newest sessions with messages, newest first, each with the command that opens it", async () => {
+    const { tell, leaveSession, ask, command, home } = await openRoom();
     const sessions = [];
     for (let n = 1; n <= 12; n += 1)
-      sessions.push(await left(`message ${n}`, n === 12 ? "a_b [c]" : undefined));
+      sessions.push(await leaveSession(`message ${n}`, n === 12 ? "a_b [c]" : undefined));
     for (let empty = 0; empty < 25; empty += 1) await command("/new");
     await ask("here");
     home.clock.pass(2 * HOUR);
@@ -280,8 +280,8 @@ describe("/resume and /sessions", () => {
     expect(await tell("/sessions")).toBe(lines.join("\n"));
   });
 
-  it("list a copy in which nothing was said yet", async () => {
-    const { tell, ask, here } = await room();
+  it("list a fork without messages of its own", async () => {
+    const { tell, ask, here } = await openRoom();
     await ask("hello");
     await tell("/fork the copy");
     const { handle } = await here();
@@ -289,9 +289,12 @@ describe("/resume and /sessions", () => {
     expect(await tell("/sessions")).toContain(`\`/resume ${handle}\` **the copy** hello`);
   });
 
-  it("offer what can be picked and completed", async () => {
-    const { left, place, home } = await room();
-    const [plan, other] = [await left("to the sea", "Holiday plan"), await left("something else")];
+  it("offer choices and completions", async () => {
+    const { leaveSession, place, home } = await openRoom();
+    const [plan, other] = [
+      await leaveSession("to the sea", "Holiday plan"),
+      await leaveSession("something else"),
+    ];
     home.clock.pass(HOUR);
     const { listChoices, complete } = getChatCommand("resume");
     expect(await listChoices?.(place, "")).toEqual([
@@ -303,17 +306,18 @@ describe("/resume and /sessions", () => {
       },
     ]);
     expect(await listChoices?.(place, "Holiday plan")).toEqual([]);
-    const completed = async (begun: string) => (await complete?.(place, begun))?.map(({ line }) => line);
-    expect(await completed("HOLI")).toEqual([`/resume ${plan.handle}`]);
-    expect(await completed(other.handle)).toEqual([`/resume ${other.handle}`]);
-    expect(await completed("")).toHaveLength(2);
-    expect(await completed("banana")).toEqual([]);
+    const listCompletions = async (start: string) =>
+      (await complete?.(place, start))?.map(({ line }) => line);
+    expect(await listCompletions("HOLI")).toEqual([`/resume ${plan.handle}`]);
+    expect(await listCompletions(other.handle)).toEqual([`/resume ${other.handle}`]);
+    expect(await listCompletions("")).toHaveLength(2);
+    expect(await listCompletions("banana")).toEqual([]);
   });
 
-  it("goes to a session by its title, its newest namesake, exact number, handle, id or the beginning of an id", async () => {
-    const { left, here, command } = await room();
-    const [first, second] = [await left("one", "plan"), await left("two", "plan #2")];
-    const third = await left("three");
+  it("open a session by its title, the newest of a title, an exact number, a handle, an id or the start of an id", async () => {
+    const { leaveSession, here, command } = await openRoom();
+    const [first, second] = [await leaveSession("one", "plan"), await leaveSession("two", "plan #2")];
+    const third = await leaveSession("three");
     const ways: [string, Session][] = [
       ["plan", second],
       ["plan #2", second],
@@ -337,9 +341,9 @@ describe("/resume and /sessions", () => {
     });
   });
 
-  it("tells what a beginning could be, in plain words, when it is several", async () => {
-    const { left, command, here } = await room();
-    const sessions = [await left("one", "a_b"), await left("two")];
+  it("list the candidates for an ambiguous start of an id", async () => {
+    const { leaveSession, command, here } = await openRoom();
+    const sessions = [await leaveSession("one", "a_b"), await leaveSession("two")];
     const { id } = await here();
     const error: { message: string; details: { candidates: unknown[] } } = await command(
       "/resume 2026",
@@ -351,9 +355,9 @@ describe("/resume and /sessions", () => {
   });
 
   it.each(["nothing_here", "zzz", "x".repeat(200), "%", "'; drop"])(
-    "knows no %j and changes nothing",
+    "report that %j is unknown, and change nothing",
     async (name) => {
-      const { ask, command, home } = await room();
+      const { ask, command, home } = await openRoom();
       await ask("hello");
       await indexed(home.file);
       const before = rowsIn(home.file);
@@ -365,8 +369,8 @@ describe("/resume and /sessions", () => {
     },
   );
 
-  it("does not know other people's sessions", async () => {
-    const { ask, command, home, tell } = await room();
+  it("do not find sessions of other people", async () => {
+    const { ask, command, home, tell } = await openRoom();
     await ask("hello");
     const theirs = await home.sessions.create({ person: "p_bob" }, { id: "bobs_own", title: "secret" });
     await home.sessions.append({ person: "p_bob" }, theirs.id, { role: "user", text: "mine alone" });
@@ -376,9 +380,9 @@ describe("/resume and /sessions", () => {
     expect(await tell("/search alone")).toContain("Nothing was found");
   });
 
-  it("goes to a message and shows what was said around it", async () => {
-    const { left, command, here } = await room();
-    const old = await left("one", "plan");
+  it("open a message and show the messages around it", async () => {
+    const { leaveSession, command, here } = await openRoom();
+    const old = await leaveSession("one", "plan");
     expect(await command(`/resume ${old.handle}/2`)).toEqual({
       text: `Back in **plan** (\`${old.handle}\`), with 1 message of yours.`,
       moved: true,
@@ -399,15 +403,15 @@ describe("/resume and /sessions", () => {
     expect((await here()).id).toBe(id);
   });
 
-  it("finds a title that looks like a place in a session", async () => {
-    const { left, command, here } = await room();
-    const old = await left("one", "trek/12");
+  it("find a title that looks like the address of a message", async () => {
+    const { leaveSession, command, here } = await openRoom();
+    const old = await leaveSession("one", "trek/12");
     expect(await command("/resume trek/12")).not.toHaveProperty("around");
     expect((await here()).id).toBe(old.id);
   });
 
-  it("stops the answer that is being written, and cancels what waits", async () => {
-    const { home, command, talk, said, held: _ } = await busyRoom();
+  it("stop the answer in progress, and cancel pending messages", async () => {
+    const { home, command, talk, said, held: _ } = await openBusyRoom();
     const other = await home.sessions.create(me, { title: "other" });
     await talk.submit("meanwhile");
     const { text: reply } = await command("/resume other");
@@ -417,8 +421,8 @@ describe("/resume and /sessions", () => {
     expect((await said.answer)?.origin?.interrupted).toBe(true);
   });
 
-  it("stays in a session that the policy would have ended", async () => {
-    const { ask, command, here, home } = await room();
+  it("stay in a session that the reset policy would have ended", async () => {
+    const { ask, command, here, home } = await openRoom();
     await ask("hello");
     const { id, handle } = await here();
     home.clock.pass(3 * DAY);
@@ -430,7 +434,7 @@ describe("/resume and /sessions", () => {
 
 describe("/title", () => {
   it("shows and sets the title", async () => {
-    const { tell, ask, here } = await room();
+    const { tell, ask, here } = await openRoom();
     await ask("hello");
     const { handle } = await here();
     expect(await tell("/title")).toBe(
@@ -444,8 +448,8 @@ describe("/title", () => {
     expect(await tell("/rename a *bold* plan ☕️")).toContain("now.");
   });
 
-  it("takes controls out, and a title of nothing else away", async () => {
-    const { tell, ask, here } = await room();
+  it("removes control characters, and the title if nothing else remains", async () => {
+    const { tell, ask, here } = await openRoom();
     await ask("hello");
     await tell("/title \u0007pl\u200ban\u202e");
     expect((await here()).title).toBe("plan");
@@ -455,9 +459,9 @@ describe("/title", () => {
     expect((await here()).title).toBeUndefined();
   });
 
-  it("refuses one that is taken or too long, and keeps the old", async () => {
-    const { tell, command, left, ask, here } = await room();
-    await left("one", "plan");
+  it("refuses a title that is taken or too long, and keeps the old one", async () => {
+    const { tell, command, leaveSession, ask, here } = await openRoom();
+    await leaveSession("one", "plan");
     await ask("two");
     await tell("/title mine");
     await expect(command("/title plan")).rejects.toThrow(failure("title_taken"));
@@ -471,8 +475,8 @@ describe("/title", () => {
 });
 
 describe("/undo, /redo and /retry", () => {
-  it("take back the last message with its answer, and put it back", async () => {
-    const { ask, command, shown } = await room();
+  it("remove the last message with its answer, and restore it", async () => {
+    const { ask, command, shown } = await openRoom();
     await ask("one");
     await ask(`two ${"words ".repeat(20)}`);
     expect(await command("/undo")).toEqual({
@@ -488,8 +492,8 @@ describe("/undo, /redo and /retry", () => {
     await expect(command("/redo")).rejects.toThrow(failure("nothing_to_redo"));
   });
 
-  it("say so when there is nothing, also after something new was said", async () => {
-    const { ask, command } = await room();
+  it("report when there is nothing to undo or redo, also after a new message", async () => {
+    const { ask, command } = await openRoom();
     for (const [line, code] of [
       ["/undo", "nothing_to_undo"],
       ["/redo", "nothing_to_redo"],
@@ -503,8 +507,8 @@ describe("/undo, /redo and /retry", () => {
     await expect(command("/redo")).rejects.toThrow(failure("nothing_to_redo"));
   });
 
-  it("are refused while an answer is being written, and it is not disturbed", async () => {
-    const { command, held, said } = await busyRoom();
+  it("are refused during an answer, and do not interrupt it", async () => {
+    const { command, held, said } = await openBusyRoom();
     for (const line of ["/undo", "/redo", "/retry", "/fork"])
       await expect(command(line), line).rejects.toThrow(
         failure("session_busy", /An answer is being written/),
@@ -514,8 +518,8 @@ describe("/undo, /redo and /retry", () => {
     expect(await said.answer).toMatchObject({ parts: [textPart("Once upon a time")] });
   });
 
-  it("asks the last message again, in the words in which it was said, instead of its answer", async () => {
-    const { ask, command, shown } = await room();
+  it("send the last message again unchanged, without its first answer", async () => {
+    const { ask, command, shown } = await openRoom();
     await ask("one");
     await ask(" /undo *this*\nplease");
     const reply = await command("/retry");
@@ -529,8 +533,8 @@ describe("/undo, /redo and /retry", () => {
     expect(await shown()).toHaveLength(4);
   });
 
-  it("does not ask a message again that has no words, and leaves it where it was", async () => {
-    const { ask, command, here, home, shown } = await room();
+  it("do not retry a message without text, and keep it", async () => {
+    const { ask, command, here, home, shown } = await openRoom();
     await ask("one");
     const { id } = await here();
     const data = new Uint8Array([1, 2, 3]);
@@ -544,8 +548,8 @@ describe("/undo, /redo and /retry", () => {
 });
 
 describe("/fork", () => {
-  it("goes on in a copy, and the original stays as it is", async () => {
-    const { ask, command, here, shown } = await room();
+  it("continues in a copy, and does not change the original", async () => {
+    const { ask, command, here, shown } = await openRoom();
     await ask("one");
     const original = await here();
     const reply = await command("/fork other way");
@@ -559,8 +563,8 @@ describe("/fork", () => {
     expect(await shown(original.id)).toEqual(["one", "You said: one"]);
   });
 
-  it("leaves the copy of a session without a title without one", async () => {
-    const { ask, command, here } = await room();
+  it("gives the copy of a session without a title no title", async () => {
+    const { ask, command, here } = await openRoom();
     await ask("one");
     const original = await here();
     const reply = await command("/branch");
@@ -570,8 +574,8 @@ describe("/fork", () => {
     expect(reply.text).toContain(`the copy \`${copy.handle}\` now`);
   });
 
-  it("has nothing to copy where nothing is shown, but copies a copy at once", async () => {
-    const { ask, command, here, shown } = await room();
+  it("refuses an empty session, but copies a copy at once", async () => {
+    const { ask, command, here, shown } = await openRoom();
     await expect(command("/fork")).rejects.toThrow(failure("invalid_input", "There is nothing to fork yet."));
     await ask("one");
     await command("/title plan");
@@ -582,8 +586,8 @@ describe("/fork", () => {
     expect(await shown()).toEqual(["one", "You said: one"]);
   });
 
-  it("refuses a title that is too long, and stays where it was", async () => {
-    const { ask, command, here } = await room();
+  it("refuses a title that is too long, and stays in the session", async () => {
+    const { ask, command, here } = await openRoom();
     await ask("one");
     const { id } = await here();
     await expect(command(`/fork ${"x".repeat(101)}`)).rejects.toThrow(failure("invalid_input"));
@@ -592,8 +596,8 @@ describe("/fork", () => {
 });
 
 describe("/history", () => {
-  it("shows the last ten messages, or as many as asked for, and how many there were before", async () => {
-    const { ask, tell } = await room();
+  it("shows the last ten messages, or the requested number, and counts the earlier ones", async () => {
+    const { ask, tell } = await openRoom();
     expect(await tell("/history")).toBe("Nothing has been said here yet.");
     for (let n = 1; n <= 6; n += 1) await ask(`message ${n}`);
     const ten = (await tell("/history")).split("\n\n");
@@ -607,8 +611,8 @@ describe("/history", () => {
     expect((await tell("/history 99999")).split("\n\n")).toHaveLength(12);
   });
 
-  it("shows in short what is long, stopped, attached or called", async () => {
-    const { tell, home, here, command } = await room();
+  it("shortens long texts, and marks stopped answers, attachments and tool calls", async () => {
+    const { tell, home, here, command } = await openRoom();
     await command("/title x");
     const { id } = await here();
     const data = new Uint8Array([1]);
@@ -632,9 +636,9 @@ describe("/history", () => {
     ]);
   });
 
-  it("shows what was said around a message of any of one's sessions, without going there", async () => {
-    const { left, command, here } = await room();
-    const old = await left("one", "trip plan");
+  it("shows the messages around a message of another session of the person, without opening it", async () => {
+    const { leaveSession, command, here } = await openRoom();
+    const old = await leaveSession("one", "trip plan");
     const { id } = await here();
     for (const name of [old.handle, old.id])
       expect(await command(`/history ${name}/2`)).toEqual({ text: "", around: { session: old.id, seq: 2 } });
@@ -643,8 +647,8 @@ describe("/history", () => {
     await expect(command(`/history ${old.handle}/3`)).rejects.toThrow(failure("not_found", /no message 3/));
   });
 
-  it.each(["0", "-1", "1.5", "many", "100000", "k7f/", "/12"])("takes no count such as %j", async (count) => {
-    const { command } = await room();
+  it.each(["0", "-1", "1.5", "many", "100000", "k7f/", "/12"])("refuses %j as a count", async (count) => {
+    const { command } = await openRoom();
     await expect(command(`/history ${count}`)).rejects.toThrow(
       failure("invalid_input", "Write how many messages to show, such as /history 20."),
     );
@@ -652,9 +656,9 @@ describe("/history", () => {
 });
 
 describe("/search", () => {
-  it("finds words in all one's sessions, with the hits in bold and the line that goes there", async () => {
-    const { left, tell, ask, home } = await room();
-    const old = await left("the *holiday* in Lübeck", "trip_1");
+  it("finds words in all sessions of the person, with the matches in bold and the command that opens them", async () => {
+    const { leaveSession, tell, ask, home } = await openRoom();
+    const old = await leaveSession("the *holiday* in Lübeck", "trip_1");
     await ask("hello");
     home.clock.pass(DAY);
     const [first, second] = (await tell("/search lubeck")).split("\n");
@@ -667,16 +671,16 @@ describe("/search", () => {
     expect(await tell("/find lubeck")).toContain(`\`/resume ${old.handle}/1\``);
   });
 
-  it("is not led astray by marks in what was said", async () => {
-    const { tell, left, place } = await room(script({ answers: [{ say: "ok" }] }));
-    await left("python >>> print(holiday) <<< end");
+  it("shows marks in messages as text", async () => {
+    const { tell, leaveSession, place } = await openRoom(script({ answers: [{ say: "ok" }] }));
+    await leaveSession("python >>> print(holiday) <<< end");
     expect(await tell("/search holiday")).toContain("python \\>\\>\\> print(**holiday**) \\<\\<\\< end");
     const [choice] = (await getChatCommand("search").listChoices?.(place, "holiday")) ?? [];
     expect(choice?.label).toBe("python >>> print(holiday) <<< end");
   });
 
-  it("says when it finds nothing, whatever the words", async () => {
-    const { ask, tell } = await room();
+  it("reports when it finds nothing, for any text", async () => {
+    const { ask, tell } = await openRoom();
     await ask("hello");
     expect(await tell("/search ba*na_na")).toBe("Nothing was found for “ba\\*na\\_na”.");
     for (const words of ['"', "***", "(", "OR", "a AND", "-hello", "{test}"])
@@ -684,16 +688,16 @@ describe("/search", () => {
     expect(await tell('/search "hello')).toContain("**hello**");
   });
 
-  it("needs words", async () => {
-    const { command, place } = await room();
+  it("needs a text", async () => {
+    const { command, place } = await openRoom();
     const wanted = failure("invalid_input", "Write what to look for, such as /search holiday.");
     await expect(command("/search")).rejects.toThrow(wanted);
     await expect((async () => getChatCommand("search").listChoices?.(place, ""))()).rejects.toThrow(wanted);
   });
 
-  it("offers the hits to pick", async () => {
-    const { left, place, home } = await room();
-    const old = await left("holiday plans", "trip");
+  it("offers the matches as choices", async () => {
+    const { leaveSession, place, home } = await openRoom();
+    const old = await leaveSession("holiday plans", "trip");
     home.clock.pass(HOUR);
     expect((await getChatCommand("search").listChoices?.(place, "plans"))?.at(-1)).toEqual({
       line: `/resume ${old.handle}/1`,
@@ -722,14 +726,14 @@ describe("/status, /usage and /where", () => {
     ],
   });
 
-  it("change nothing, not a single row, also when the policy is due", async () => {
-    const { ask, command, home } = await room(counting);
+  it("change no row, also when a reset is due", async () => {
+    const { ask, command, home } = await openRoom(counting);
     await ask("hello");
     home.clock.pass(3 * DAY);
     await indexed(home.file);
     const before = rowsIn(home.file);
     for (const { name, isReadOnly } of CHAT_COMMANDS)
-      if (isReadOnly && name !== "search") await command(`/${name}`).catch(unlessNotAllowed);
+      if (isReadOnly && name !== "search") await command(`/${name}`).catch(ignoreNotAllowed);
     for (const line of [
       "/status",
       "/usage",
@@ -750,8 +754,8 @@ describe("/status, /usage and /where", () => {
     expect(rowsIn(home.file)).toEqual(before);
   });
 
-  it("tell which session this is, since when, how much, and whether an answer is being written", async () => {
-    const { tell, said, held, talk, home } = await busyRoom();
+  it("show the session, its times, its counts, and whether an answer is in progress", async () => {
+    const { tell, said, held, talk, home } = await openBusyRoom();
     await talk.submit("a *second* thought");
     home.clock.pass(5 * MINUTE);
     const { id, handle } = said.session;
@@ -769,8 +773,8 @@ describe("/status, /usage and /where", () => {
     expect(await tell("/status")).toContain("- 2 messages, 0 tokens\n- agent held, idle");
   });
 
-  it("count what was used", async () => {
-    const { ask, tell } = await room(counting);
+  it("show the usage", async () => {
+    const { ask, tell } = await openRoom(counting);
     await ask("hello");
     expect(await tell("/usage")).toBe("No tokens have been counted yet (2 messages).");
     await ask("at what cost?");
@@ -791,8 +795,8 @@ describe("/status, /usage and /where", () => {
     expect(await tell("/status")).toContain("- 0 messages said here, 6 shown, 0 tokens");
   });
 
-  it("tell the key, the policy, when a new session would begin and why, and the last decision", async () => {
-    const { ask, tell, here, home } = await room();
+  it("show the key, the policy, the time and reason of the next reset, and the last decision", async () => {
+    const { ask, tell, here, home } = await openRoom();
     await ask("hello");
     home.clock.pass(HOUR);
     const { id, handle } = await here();
@@ -816,8 +820,8 @@ describe("/status, /usage and /where", () => {
       "after 90 minutes of silence, and daily at 05:00 (UTC)",
       "2026-03-15 11:30 (in 1h), for silence",
     ],
-  ] as const)("tell the policy %s", async (mode, policy, next) => {
-    const { ask, tell } = await room(echo, {
+  ] as const)("show the policy %s", async (mode, policy, next) => {
+    const { ask, tell } = await openRoom(echo, {
       policy: { ...DEFAULT_RESET_POLICY, mode, idleMinutes: 90, atHour: 5 },
     });
     await ask("hello");
@@ -826,28 +830,28 @@ describe("/status, /usage and /where", () => {
     expect(told).toContain(`a new session begins ${next}`);
   });
 
-  it("tell that nothing ends a session where the policy is none", async () => {
-    const { ask, tell } = await room(echo, { policy: NO_RESET });
+  it("report that nothing ends a session if the policy is none", async () => {
+    const { ask, tell } = await openRoom(echo, { policy: NO_RESET });
     await ask("hello");
     expect(await tell("/where")).toContain(
       "- policy: never starts afresh by itself\n- last active 2026-03-15 10:00; nothing will end it",
     );
   });
 
-  it("reckon on the wall clock of the zone, also in the night in which an hour is missing", async () => {
-    const { ask, tell, home } = await room(echo, { zone: "Europe/Berlin" });
+  it("use the wall clock of the time zone, also in the night that skips an hour", async () => {
+    const { ask, tell, home } = await openRoom(echo, { zone: "Europe/Berlin" });
     home.clock.time = Date.UTC(2026, 2, 28, 11);
     await ask("hello");
     const told = await tell("/where");
     expect(told).toContain("daily at 04:00 (Europe/Berlin)");
-    // 15 hours, not 16: the clocks go from two to three.
+    // 15 hours, not 16: the clock skips from two to three.
     expect(told).toContain(
       "last active 2026-03-28 12:00; if nothing more is said, a new session begins 2026-03-29 04:00 (in 15h), by the daily hour",
     );
   });
 
-  it("agree with what then happens", async () => {
-    const { ask, here, home } = await room(echo, { zone: "Europe/Berlin" });
+  it("show the time at which the reset happens", async () => {
+    const { ask, here, home } = await openRoom(echo, { zone: "Europe/Berlin" });
     home.clock.time = Date.UTC(2026, 2, 28, 11);
     await ask("hello");
     const { id } = await here();
@@ -861,8 +865,8 @@ describe("/status, /usage and /where", () => {
 });
 
 describe("/export and /archive", () => {
-  it("give the session as a document to read, named by its handle", async () => {
-    const { ask, command, here } = await room(echo, { zone: "Asia/Tokyo" });
+  it("return the session as a Markdown document, named by its handle", async () => {
+    const { ask, command, here } = await openRoom(echo, { zone: "Asia/Tokyo" });
     await ask("hello");
     await command("/title plan");
     const { handle } = await here();
@@ -876,8 +880,8 @@ describe("/export and /archive", () => {
     }
   });
 
-  it("give the session as JSON that another home imports again, whole", async () => {
-    const { ask, command, here, home } = await room();
+  it("return the session as JSON that another home can import completely", async () => {
+    const { ask, command, here, home } = await openRoom();
     await ask("hello");
     await ask("undone");
     await command("/undo");
@@ -894,16 +898,16 @@ describe("/export and /archive", () => {
     expect(await other.sessions.messages(me, id)).toEqual(await home.sessions.messages(me, id));
   });
 
-  it("know no other form", async () => {
-    const { command } = await room();
+  it("refuse any other format", async () => {
+    const { command } = await openRoom();
     for (const form of ["pdf", "md jsonl"])
       await expect(command(`/export ${form}`)).rejects.toThrow(
         failure("invalid_input", /^Write \/export md/),
       );
   });
 
-  it("put the session away and start a new one; it is found, and is back when it is resumed", async () => {
-    const { ask, command, here, tell, home } = await room();
+  it("archive the session and start a new one; /search still finds it, and /resume restores it", async () => {
+    const { ask, command, here, tell, home } = await openRoom();
     await ask("hello");
     await command("/title old plan");
     const old = await here();
@@ -922,8 +926,8 @@ describe("/export and /archive", () => {
     expect((await here()).archivedAt).toBeUndefined();
   });
 
-  it("stop the answer that is being written there", async () => {
-    const { command, said, talk } = await busyRoom();
+  it("stop the answer in progress", async () => {
+    const { command, said, talk } = await openBusyRoom();
     await talk.submit("waits");
     const { text: reply } = await command("/archive");
     expect(reply).toContain("has been stopped");
@@ -933,15 +937,15 @@ describe("/export and /archive", () => {
 });
 
 describe("/stop and /quit", () => {
-  it("end the answer, and say when there is none", async () => {
-    const { tell, said } = await busyRoom();
+  it("stop the answer, and report when there is none", async () => {
+    const { tell, said } = await openBusyRoom();
     expect(await tell("/stop")).toBe("Stopped.");
     expect(await said.answer).toMatchObject({ parts: [textPart("Once ")], origin: { interrupted: true } });
     expect(await tell("/stop")).toBe("Nothing is being answered.");
   });
 
-  it("keep what waits and say so, or drop it with its words", async () => {
-    const { tell, talk, said, agent, held: _ } = await busyRoom();
+  it("keep pending messages and report them, or drop them and show their texts", async () => {
+    const { tell, talk, said, agent, held: _ } = await openBusyRoom();
     const second = await talk.submit("second *thought*");
     await talk.submit("third");
     expect(await tell("/stop")).toBe("Stopped. 2 messages wait; /stop all drops them, too.");
@@ -956,8 +960,8 @@ describe("/stop and /quit", () => {
     await expect(tell("/stop everything")).rejects.toThrow(failure("invalid_input", /\/stop all/));
   });
 
-  it("leave", async () => {
-    const { command } = await room();
+  it("leave the chat", async () => {
+    const { command } = await openRoom();
     for (const line of ["/quit", "/exit", "/q"])
       expect(await command(line)).toEqual({ text: "", leave: true });
   });

@@ -13,7 +13,7 @@ const summing = (say: unknown): Agent =>
     answers: [{ to: "^Write a summary", say }, { say: ["Yes: ", { echo: true }] }],
   });
 
-async function room(agent: Agent, questions: number) {
+async function openRoom(agent: Agent, questions: number) {
   const home = await openHome();
   const { talk, place, ask } = await talkIn(home, agent);
   const here: ChatCommandContext = { ...place, agent };
@@ -26,30 +26,30 @@ async function room(agent: Agent, questions: number) {
 }
 
 describe("/compress", () => {
-  it("sums up all but the last exchanges, and says how much less there is to read", async () => {
-    const { say, shown, ask, home } = await room(summing("Ten questions, ten times yes."), 10);
+  it("summarises all but the last exchanges, and reports how much smaller the prompt is", async () => {
+    const { say, shown, ask, home } = await openRoom(summing("Ten questions, ten times yes."), 10);
     expect(await say()).toMatch(/^Summed up: 20 → 7 messages, ~[\d,]+ → ~[\d,]+ tokens\./);
     expect(await shown()).toBe(7);
     expect(await ask("and now?")).toBe("Yes: and now?");
     expect((await home.sessions.search(me, '"question 2"')).length).toBeGreaterThan(0);
   });
 
-  it("leaves a short session alone", async () => {
-    const { say, shown } = await room(summing("x"), 1);
+  it("does not change a short session", async () => {
+    const { say, shown } = await openRoom(summing("x"), 1);
     expect(await say()).toBe("This session is too short to be summed up. Nothing was changed.");
-    const three = await room(summing("x"), 3);
+    const three = await openRoom(summing("x"), 3);
     expect(await three.say()).toMatch(/too short/);
     expect([await shown(), await three.shown()]).toEqual([2, 6]);
   });
 
-  it("says so where no model answers", async () => {
-    const { say, shown } = await room(echo, 10);
+  it("is refused for an agent without a model", async () => {
+    const { say, shown } = await openRoom(echo, 10);
     expect(await say()).toMatch(/^No model answers here/);
     expect(await shown()).toBe(20);
   });
 
-  it("says why when there is no summary, and changes nothing", async () => {
-    const { say, shown } = await room(summing([{ fail: "The line is dead." }]), 10);
+  it("reports why there is no summary, and changes nothing", async () => {
+    const { say, shown } = await openRoom(summing([{ fail: "The line is dead." }]), 10);
     await expect(say()).rejects.toMatchObject({
       code: "agent_failed",
       message: "The session could not be summed up: The line is dead. Nothing was changed.",
@@ -57,9 +57,9 @@ describe("/compress", () => {
     expect(await shown()).toBe(20);
   });
 
-  it("is refused while an answer is being written", async () => {
+  it("is refused during an answer", async () => {
     const agent = Object.assign(heldAgent(), { window: 1000 });
-    const { talk, say } = await room(agent, 0);
+    const { talk, say } = await openRoom(agent, 0);
     const said = await talk.submit("long story");
     const held = await agent.asked();
     await held.say("Once ");

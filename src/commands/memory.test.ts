@@ -12,7 +12,7 @@ const bob: Source = { platform: "telegram", chatType: "dm", chatId: "7", userId:
 const group: Source = { ...telegram, chatType: "group", chatId: "-100", chatName: "Band" };
 const bobInGroup: Source = { ...group, userId: "7", userName: "Bob" };
 
-async function room(scope = {}) {
+async function openRoom(scope = {}) {
   const home = await openHome({ scope });
   const at = await messengerRoom(home, echo, { settings: { scope } });
   const remember = (owner: string, text: string) => {
@@ -26,15 +26,15 @@ const failure = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) });
 
 describe("/memory", () => {
-  it("says so where nothing is remembered, also before anything was said, and changes no row", async () => {
-    const { home, at } = await room();
+  it("reports an empty memory, also in a chat without messages, and changes no row", async () => {
+    const { home, at } = await openRoom();
     const before = rowsIn(home.file);
     expect(await at.tell("/memory")).toMatch(/^Nothing is remembered here yet\./);
     expect(rowsIn(home.file)).toEqual(before);
   });
 
-  it("shows the owner what is remembered of them and for everyone, numbered, and how full it is", async () => {
-    const { at, remember } = await room();
+  it("shows the owner their own and the common entries, numbered, and how full the memory is", async () => {
+    const { at, remember } = await openRoom();
     await at.ask("hello");
     await remember(OWNER, "Likes *tea*");
     await remember(OWNER, "Lives in Lübeck");
@@ -48,8 +48,8 @@ describe("/memory", () => {
     );
   });
 
-  it("adds, once, and forgets by number", async () => {
-    const { home, at, remember } = await room();
+  it("adds an entry once, and removes one by its number", async () => {
+    const { home, at, remember } = await openRoom();
     await at.ask("hello");
     expect(await at.tell("/memory add I like tea,\nnot coffee")).toBe(
       "Remembered of you: I like tea, not coffee",
@@ -63,8 +63,8 @@ describe("/memory", () => {
     expect((await home.store.memory.getMemory({ owner: OWNER })).entries).toEqual(["I like tea, not coffee"]);
   });
 
-  it("takes the last change back, whoever made it, and gives it back", async () => {
-    const { home, at, remember } = await room();
+  it("undoes the last change of any author, and redoes it", async () => {
+    const { home, at, remember } = await openRoom();
     await at.ask("hello");
     const entries = async (owner = OWNER) => (await home.store.memory.getMemory({ owner })).entries;
     await remember(OWNER, "one");
@@ -77,15 +77,15 @@ describe("/memory", () => {
     expect(await entries()).toEqual(["one", "two"]);
     await at.tell("/memory undo");
     expect(await entries()).toEqual(["two"]);
-    // Before its first change a memory was empty.
+    // The memory was empty before its first change.
     await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
     expect(await at.tell("/memory undo")).toMatch(/remembered for everyone .*: nothing/);
     expect(await entries(getProfileMemoryOwner("main"))).toEqual([]);
     expect(await entries()).toEqual(["two"]);
   });
 
-  it("refuses what it does not understand, and changes nothing", async () => {
-    const { home, at, remember } = await room();
+  it("refuses an unknown or invalid request, and changes nothing", async () => {
+    const { home, at, remember } = await openRoom();
     await at.ask("hello");
     await expect(at.tell("/memory undo")).rejects.toThrow(failure("nothing_to_undo", /ever remembered/));
     await remember(OWNER, "one");
@@ -105,8 +105,8 @@ describe("/memory", () => {
     expect(rowsIn(home.file)).toEqual(before);
   });
 
-  it("shows nobody what is remembered of others, nor a member what the owner alone may change", async () => {
-    const { at, remember } = await room();
+  it("shows a member neither the entries of others nor the common entries of the owner", async () => {
+    const { at, remember } = await openRoom();
     await at.ask("hello");
     await remember(OWNER, "secret of the owner");
     await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
@@ -125,8 +125,8 @@ describe("/memory", () => {
   it.each([
     ["all share a session", { groupsPerUser: false }],
     ["each has their own", {}],
-  ])("is the group's own in a group in which %s, and nothing else is shown there", async (_, scope) => {
-    const { at, remember } = await room(scope);
+  ])("shows only the entries of the group in a group in which %s", async (_, scope) => {
+    const { at, remember } = await openRoom(scope);
     await at.ask("hello");
     await remember(OWNER, "private");
     await remember(getProfileMemoryOwner("main"), "Closed on Fridays");

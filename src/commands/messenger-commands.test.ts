@@ -16,15 +16,15 @@ import { buildSystemPrompt } from "../turns/system-prompt.ts";
 import { createLinkCode, requestPairingCode } from "./pairing.ts";
 import { CHAT_COMMANDS, listCommandsFor } from "./table.ts";
 
-async function room(agent: Agent = echo, options: RoomOptions = {}) {
+async function openRoom(agent: Agent = echo, options: RoomOptions = {}) {
   const home = await openHome();
   return { home, ...(await messengerRoom(home, agent, options)) };
 }
 
-/** A chat in which an answer is being written. */
-async function busyRoom(options: RoomOptions = {}) {
+/** A chat in which an answer is in progress. */
+async function openBusyRoom(options: RoomOptions = {}) {
   const agent = heldAgent();
-  const at = await room(agent, options);
+  const at = await openRoom(agent, options);
   const said = await at.say("long story");
   const held = await agent.asked();
   await held.say("Once ");
@@ -40,12 +40,12 @@ const failure = (code: string, message?: string | RegExp) =>
     ...(message !== undefined && { message: expect.stringMatching(message) }),
   });
 
-const settingsOf = async (at: { place(): ReturnType<Awaited<ReturnType<typeof room>>["place"]> }) =>
+const readSettings = async (at: { place(): ReturnType<Awaited<ReturnType<typeof openRoom>>["place"]> }) =>
   (await (await at.place()).chat.findCurrent())?.conversation.settings;
 
-describe("what only looks", () => {
-  it("changes not a single row, also when the policy is due", async () => {
-    const { ask, command, home } = await room(script({ answers: [{ say: "x" }] }));
+describe("a command that only reads", () => {
+  it("changes no row, also when a reset is due", async () => {
+    const { ask, command, home } = await openRoom(script({ answers: [{ say: "x" }] }));
     await ask("hello");
     home.clock.pass(3 * DAY);
     await indexed(home.file);
@@ -61,7 +61,7 @@ describe("what only looks", () => {
 describe("/stop", () => {
   it("stops the answer of this chat and of no other", async () => {
     const agent = heldAgent();
-    const { say, tell, at } = await room(agent);
+    const { say, tell, at } = await openRoom(agent);
     const other = await at({ ...telegram, chatId: "43" });
     await say("here");
     const mine = await agent.asked();
@@ -72,16 +72,16 @@ describe("/stop", () => {
     expect(await tell("/stop")).toBe("Nothing is being answered.");
   });
 
-  it("says so where nothing was ever said", async () => {
-    const { tell } = await room();
+  it("reports that there is no answer in a chat without messages", async () => {
+    const { tell } = await openRoom();
     expect(await tell("/stop")).toBe("Nothing is being answered.");
     expect(await tell("/stop all")).toBe("Nothing is being answered.");
   });
 });
 
 describe("/queue", () => {
-  it("has something said after the answer, whatever the busy mode", async () => {
-    const { command } = await busyRoom();
+  it("sends a message after the answer, whatever the busy mode", async () => {
+    const { command } = await openBusyRoom();
     expect(await command("/queue and *then* the train")).toEqual({
       text: "Waits for its turn: “and \\*then\\* the train”",
       say: "and *then* the train",
@@ -89,20 +89,20 @@ describe("/queue", () => {
     });
   });
 
-  it("simply has it said where nothing is being answered, also as the first words", async () => {
-    const { command } = await room();
+  it("sends the message at once if no answer is in progress, also as the first message", async () => {
+    const { command } = await openRoom();
     expect(await command("/queue hello")).toEqual({ text: "", say: "hello", queued: true });
   });
 
-  it("needs words", async () => {
-    const { command } = await room();
+  it("needs a text", async () => {
+    const { command } = await openRoom();
     await expect(command("/queue")).rejects.toThrow(failure("invalid_input", /^Write what to say next/));
   });
 });
 
 describe("/busy", () => {
-  it("shows the mode, sets it for this chat alone, and goes back to the configured one", async () => {
-    const at = await room(echo, { settings: { busy: "collect" } });
+  it("shows the mode, sets it for this chat only, and restores the configured one", async () => {
+    const at = await openRoom(echo, { settings: { busy: "collect" } });
     const other = await at.at({ ...telegram, chatId: "43" });
     expect(await at.tell("/busy")).toMatch(
       /^While an answer is written: \*\*collect\*\* \(as configured\)\./,
@@ -111,14 +111,14 @@ describe("/busy", () => {
       "From now on, in this chat: **queue**: new messages wait, and are answered one after the other.",
     );
     expect(await at.tell("/busy")).toContain("**queue** (chosen for this chat)");
-    expect(await settingsOf(at)).toEqual({ busy: "queue" });
+    expect(await readSettings(at)).toEqual({ busy: "queue" });
     expect(await other.tell("/busy")).toContain("(as configured)");
     expect(await at.tell("/busy default")).toContain("**collect**");
-    expect(await settingsOf(at)).toEqual({});
+    expect(await readSettings(at)).toEqual({});
   });
 
-  it("knows no other, and offers those that there are to press", async () => {
-    const { command, place } = await room();
+  it("refuses any other mode, and offers the modes as buttons", async () => {
+    const { command, place } = await openRoom();
     await expect(command("/busy never")).rejects.toThrow(failure("invalid_input", /\/busy interrupt/));
     const choices = await CHAT_COMMANDS.find(({ name }) => name === "busy")?.listChoices?.(await place(), "");
     expect(choices?.map(({ line }) => line)).toEqual(["/busy interrupt", "/busy queue", "/busy collect"]);
@@ -134,64 +134,64 @@ describe("/model and /personality", () => {
   };
   const personalities = { pirate: "Talk like a pirate. ".repeat(9), "Old friend": "Be warm." };
 
-  it("choose a model for this chat alone, show it, and go back", async () => {
-    const at = await room(models);
+  it("set a model for this chat only, show it, and restore the configured one", async () => {
+    const at = await openRoom(models);
     const other = await at.at({ ...telegram, chatId: "43" });
     expect(await at.tell("/model")).toBe("**m1** answers here, as configured.");
     expect(await at.tell("/model vendor/m-2:free")).toMatch(
       /^From the next message on, \*\*vendor\/m-2:free\*\* answers in this chat, and in this chat only\./,
     );
     expect(await at.tell("/model")).toContain("chosen instead of m1");
-    expect(await settingsOf(at)).toEqual({ model: "vendor/m-2:free" });
+    expect(await readSettings(at)).toEqual({ model: "vendor/m-2:free" });
     expect(await other.tell("/model")).toBe("**m1** answers here, as configured.");
     expect(await at.tell("/model Default")).toBe("**m1** answers in this chat again.");
-    expect(await settingsOf(at)).toEqual({});
+    expect(await readSettings(at)).toEqual({});
   });
 
-  it("are in the hands of the agent that runs the next turn", async () => {
+  it("reach the agent with the next turn", async () => {
     const agent = { ...heldAgent(), getContextWindow: () => 1000 };
-    const { tell, say } = await room(agent);
+    const { tell, say } = await openRoom(agent);
     await tell("/model other-one");
     await say("hello");
     expect((await agent.asked()).turn.model).toBe("other-one");
   });
 
   it.each(["two words", "x".repeat(201), "\u001b[31m", "-x"])("refuse %j as a model", async (name) => {
-    const at = await room(models);
+    const at = await openRoom(models);
     await expect(at.command(`/model ${name}`)).rejects.toThrow(failure("invalid_input"));
-    expect(await settingsOf(at)).toBeUndefined();
+    expect(await readSettings(at)).toBeUndefined();
   });
 
-  it("say that an agent has no models to choose from", async () => {
-    const { command, tell } = await room(echo);
+  it("report that an agent has no choice of models", async () => {
+    const { command, tell } = await openRoom(echo);
     await expect(command("/model m2")).rejects.toThrow(failure("not_allowed", /^echo answers here/));
     expect(await tell("/model")).toContain("**echo** answers here");
   });
 
-  it("list the personalities, choose one for this chat alone, and clear it", async () => {
-    const at = await room(echo, { settings: { personalities } });
+  it("list the personalities, set one for this chat only, and clear it", async () => {
+    const at = await openRoom(echo, { settings: { personalities } });
     const other = await at.at({ ...telegram, chatId: "43" });
     const lines = (await at.tell("/personality")).split("\n");
     expect(lines[0]).toBe("In this chat the agent is itself.");
     expect(lines[1]).toMatch(/^- `\/personality pirate` Talk like a pirate\. .{39}…$/);
     expect(await at.tell("/personality OLD FRIEND")).toContain("the agent is **Old friend** in this chat");
-    expect(await settingsOf(at)).toEqual({ personality: "Old friend" });
+    expect(await readSettings(at)).toEqual({ personality: "Old friend" });
     expect(await at.tell("/personality")).toContain("In this chat the agent is **Old friend**.");
     expect(await other.tell("/personality")).toContain("is itself");
     for (const none of ["none", "default", "Neutral"]) {
       await at.tell("/personality pirate");
       expect(await at.tell(`/personality ${none}`)).toBe("The agent is itself in this chat.");
-      expect(await settingsOf(at)).toEqual({});
+      expect(await readSettings(at)).toEqual({});
     }
   });
 
-  it("tell which personalities there are when one is unknown, also one that every object has", async () => {
-    const at = await room(echo, { settings: { personalities } });
+  it("list the personalities when a name is unknown, also the name of an object property", async () => {
+    const at = await openRoom(echo, { settings: { personalities } });
     for (const name of ["ghost", "constructor", "__proto__"])
       await expect(at.command(`/personality ${name}`)).rejects.toThrow(
         failure("not_found", /There are pirate, Old friend, and none\./),
       );
-    const none = await room();
+    const none = await openRoom();
     expect(await none.tell("/personality")).toBe("No personalities are configured, so the agent is itself.");
     await expect(none.command("/personality pirate")).rejects.toThrow(failure("not_found", /None are/));
   });
@@ -200,16 +200,16 @@ describe("/model and /personality", () => {
 describe("/insights", () => {
   const counting = script({ answers: [{ say: "x", usage: { input_tokens: 1200, output_tokens: 34 } }] });
 
-  async function talked() {
-    const at = await room(counting, {
+  async function openUsedRoom() {
+    const at = await openRoom(counting, {
       settings: { reset: { default: NO_RESET, byType: {}, byPlatform: {} } },
     });
     await at.ask("hello");
     return at;
   }
 
-  it("tells what was said in the last 30 days, or as many as asked for", async () => {
-    const at = await talked();
+  it("counts the messages of the last 30 days, or of the requested number of days", async () => {
+    const at = await openUsedRoom();
     const told = await at.tell("/insights");
     expect(told).toMatch(
       /^What was said in the last 30 days:\n- 1 session, 2 messages, 1 of them by people\n/,
@@ -219,8 +219,8 @@ describe("/insights", () => {
     expect(await at.tell("/insights 9")).toContain("1 session");
   });
 
-  it("counts what was used in the time alone, by purpose and by day, with how sure the cost is", async () => {
-    const at = await talked();
+  it("counts the usage of that time only, by purpose and by day, with the certainty of the cost", async () => {
+    const at = await openUsedRoom();
     const { sessions, clock } = at.home;
     const everyone = { everyone: true } as const;
     const { id } = (await sessions.list(everyone)).items[0] ?? { id: "" };
@@ -247,36 +247,36 @@ describe("/insights", () => {
     "--days 30 --source telegram",
     "--source=telegram",
     "—days 30",
-  ])("takes %j", async (args) => {
-    const at = await talked();
+  ])("accepts %j", async (args) => {
+    const at = await openUsedRoom();
     expect(await at.tell(`/insights ${args}`)).toContain("1 session");
   });
 
-  it("knows each platform apart", async () => {
-    const at = await talked();
+  it("counts one platform only", async () => {
+    const at = await openUsedRoom();
     expect(await at.tell("/insights signal")).toBe("Nothing was said in the last 30 days on signal.");
   });
 
   it.each(["0", "-3", "1.5", "99999", "3651", "--days", "--days many", "--source 7", "telegram signal"])(
-    "refuses %j with a sentence",
+    "refuses %j with an explanation",
     async (args) => {
-      const { command } = await room();
+      const { command } = await openRoom();
       await expect(command(`/insights ${args}`)).rejects.toThrow(
         failure("invalid_input", /Write it like \/insights 7/),
       );
     },
   );
 
-  it("tells nobody of what others said", async () => {
-    const at = await talked();
+  it("does not count messages of others", async () => {
+    const at = await openUsedRoom();
     const other = await at.at(bob, "member");
     expect(await other.tell("/insights")).toBe("Nothing was said in the last 30 days.");
   });
 });
 
 describe("/sethome and /platforms", () => {
-  it("make a chat the home of its platform, and show what is connected", async () => {
-    const at = await room(echo, { source: group });
+  it("make a chat the home channel of its platform, and show the connections", async () => {
+    const at = await openRoom(echo, { source: group });
     const now = at.home.clock.now();
     expect(await at.tell("/platforms")).toMatch(/^- No messenger is set up\.\n- conversations here: start/);
     expect(await at.tell("/set-home")).toMatch(
@@ -286,7 +286,7 @@ describe("/sethome and /platforms", () => {
       { platform: "telegram", chatId: "-100", name: "Band_practice" },
     ]);
     const { store } = at.home;
-    const runner = (await store.runners.listLeases({ now })).length === 0 ? await runnerOf(at.home) : "";
+    const runner = (await store.runners.listLeases({ now })).length === 0 ? await startRunner(at.home) : "";
     await store.runners.acquireLease({
       name: "platform:telegram:9:9",
       runner,
@@ -302,18 +302,18 @@ describe("/sethome and /platforms", () => {
     ]);
   });
 
-  it("show every messenger of the configuration with its state; the reason of a failure to the owner alone", async () => {
+  it("show every configured messenger with its state, and the reason of a failure to the owner only", async () => {
     const platforms = [
       { platform: "telegram", state: "enabled" },
       { platform: "signal", state: "unsupported" },
     ] as const;
-    const at = await room(echo, { source: group, settings: { platforms } });
+    const at = await openRoom(echo, { source: group, settings: { platforms } });
     const states = async (from: Pick<typeof at, "tell"> = at): Promise<string[]> =>
       (await from.tell("/platforms")).split("\n").slice(0, 2);
     const signal = "- Signal: in the configuration, but this version cannot connect to it";
     expect(await states()).toEqual(["- Telegram: enabled, and no gateway is connected to it", signal]);
     const { store, clock } = at.home;
-    const runner = await runnerOf(at.home);
+    const runner = await startRunner(at.home);
     const member = await at.at(bob, "member");
     for (const [about, shown] of [
       ["connecting", "connecting"],
@@ -330,13 +330,15 @@ describe("/sethome and /platforms", () => {
       expect(await states()).toEqual([`- Telegram (\`9\`): ${about}`, signal]);
       expect(await states(member)).toEqual([`- Telegram (\`9\`): ${shown}`, signal]);
     }
-    const off = await room(echo, { settings: { platforms: [{ platform: "telegram", state: "disabled" }] } });
+    const off = await openRoom(echo, {
+      settings: { platforms: [{ platform: "telegram", state: "disabled" }] },
+    });
     expect((await states(off))[0]).toBe("- Telegram: disabled in the configuration");
   });
 
-  it("tell one home channel everywhere: the one of /sethome, else the configuration's", async () => {
+  it("show the same home channel everywhere: the one of /sethome, else of the configuration", async () => {
     const homes = [{ platform: "telegram", chatId: "1", name: "Home" }];
-    const at = await room(echo, { source: group, settings: { homes } });
+    const at = await openRoom(echo, { source: group, settings: { homes } });
     const { store } = at.home;
     await at.ask("hello");
     const told = async (): Promise<readonly string[]> => {
@@ -365,15 +367,15 @@ describe("/sethome and /platforms", () => {
     await expect(at.command("/sethome there")).rejects.toThrow(failure("invalid_input", /\/sethome clear/));
   });
 
-  it("are the owner's: a member sets no home and sees none", async () => {
-    const at = await room(echo, { source: group });
+  it("are for the owner: a member cannot set or see the home channel", async () => {
+    const at = await openRoom(echo, { source: group });
     await at.tell("/sethome");
     const member = await at.at(bob, "member");
     await expect(member.command("/sethome")).rejects.toThrow(failure("not_allowed", /Only the owner/));
     expect(await member.tell("/platforms")).not.toContain("Band");
   });
 
-  async function runnerOf({ store, clock }: Home): Promise<string> {
+  async function startRunner({ store, clock }: Home): Promise<string> {
     const { localRunner } = await import("../system/local-runner.ts");
     const runner = localRunner();
     await store.runners.recordHeartbeat({ runner, now: clock.now() });
@@ -382,9 +384,9 @@ describe("/sethome and /platforms", () => {
 });
 
 describe("/background", () => {
-  it("has it answered in a session of its own, while the chat stays where it is", async () => {
+  it("is answered in a separate session, while the chat stays in its session", async () => {
     const agent = heldAgent();
-    const { say, tell, place } = await room(agent);
+    const { say, tell, place } = await openRoom(agent);
     const { session } = await say("long story");
     await agent.asked();
     const long = `write *${"a".repeat(80)}*`;
@@ -397,8 +399,8 @@ describe("/background", () => {
     expect(await tell("/bg again")).not.toContain(/`(\w+)`/.exec(reply)?.[1]);
   });
 
-  it("needs words", async () => {
-    const { command } = await room();
+  it("needs a text", async () => {
+    const { command } = await openRoom();
     await expect(command("/background")).rejects.toThrow(failure("invalid_input", /^Write the task/));
   });
 });
@@ -406,12 +408,12 @@ describe("/background", () => {
 describe("/approve and /deny", () => {
   const request = { title: "run `rm -rf build`", pattern: "rm -rf *" };
 
-  async function asking(
+  async function createApproval(
     home: Home,
     turn: Turn | undefined,
     what: ApprovalRequest = request,
   ): Promise<Approval> {
-    if (turn === undefined) throw new Error("no turn has begun");
+    if (turn === undefined) throw new Error("no turn has started");
     const now = home.clock.now();
     return throwIfRefused(
       await home.store.access.createApproval({
@@ -424,18 +426,18 @@ describe("/approve and /deny", () => {
     );
   }
 
-  const answerTo = async ({ store }: Home, { number }: Approval) =>
+  const readAnswer = async ({ store }: Home, { number }: Approval) =>
     (await store.access.getApproval({ asker: { everyone: true }, approval: number }))?.answer;
 
-  const allowed = ({ store }: Home, { person, session }: Approval, pattern = "rm -rf *") =>
+  const isAllowed = ({ store }: Home, { person, session }: Approval, pattern = "rm -rf *") =>
     store.access.checkApprovalRules({ person, session, pattern }).then((word) => word === "allowed");
 
-  it("allow once by themselves: nothing is allowed beyond", async () => {
-    const { tell, said, home } = await busyRoom();
-    const asked = await asking(home, said.turn);
+  it("allow only once without an argument", async () => {
+    const { tell, said, home } = await openBusyRoom();
+    const asked = await createApproval(home, said.turn);
     expect(await tell("/approve")).toBe("Allowed this once: run \\`rm -rf build\\`");
-    expect(await answerTo(home, asked)).toBe("once");
-    expect(await allowed(home, asked)).toBe(false);
+    expect(await readAnswer(home, asked)).toBe("once");
+    expect(await isAllowed(home, asked)).toBe(false);
     await expect(tell("/approve")).rejects.toThrow(failure("not_found", "Nothing waits for approval."));
     await expect(tell("/deny")).rejects.toThrow(failure("not_found", "Nothing waits for approval."));
   });
@@ -447,33 +449,33 @@ describe("/approve and /deny", () => {
     ["permanently", "always", "Allowed from now on for `rm -rf *`"],
     ["once", "once", "Allowed this once"],
   ])("/approve %s", async (how, answer, words) => {
-    const { tell, said, home } = await busyRoom();
-    const asked = await asking(home, said.turn);
+    const { tell, said, home } = await openBusyRoom();
+    const asked = await createApproval(home, said.turn);
     expect(await tell(`/approve ${how}`)).toBe(`${words}: run \\\`rm -rf build\\\``);
-    expect(await answerTo(home, asked)).toBe(answer);
-    expect(await allowed(home, asked)).toBe(answer !== "once");
-    expect(await allowed(home, { ...asked, session: "another" })).toBe(answer === "always");
+    expect(await readAnswer(home, asked)).toBe(answer);
+    expect(await isAllowed(home, asked)).toBe(answer !== "once");
+    expect(await isAllowed(home, { ...asked, session: "another" })).toBe(answer === "always");
     const later = await home.restart();
-    expect(await allowed(later, asked)).toBe(answer !== "once");
+    expect(await isAllowed(later, asked)).toBe(answer !== "once");
   });
 
-  it("say that nothing can be kept where nothing like it can be recognised", async () => {
-    const { tell, said, home } = await busyRoom();
-    await asking(home, said.turn, { title: "go" });
+  it("allow only once, with the reason, if the request has no pattern", async () => {
+    const { tell, said, home } = await openBusyRoom();
+    await createApproval(home, said.turn, { title: "go" });
     expect(await tell("/approve always")).toBe("Allowed this once, as nothing like it can be recognised: go");
   });
 
-  it("deny", async () => {
-    const { tell, said, home } = await busyRoom();
-    const asked = await asking(home, said.turn);
+  it("deny the request", async () => {
+    const { tell, said, home } = await openBusyRoom();
+    const asked = await createApproval(home, said.turn);
     expect(await tell("/deny")).toBe("Not done: run \\`rm -rf build\\`");
-    expect(await answerTo(home, asked)).toBe("deny");
+    expect(await readAnswer(home, asked)).toBe("deny");
   });
 
-  it("take the oldest first, and the one that a number names", async () => {
-    const { tell, said, home } = await busyRoom();
+  it("answer the oldest request first, or the one with the given number", async () => {
+    const { tell, said, home } = await openBusyRoom();
     const all = [];
-    for (const title of ["one", "two", "three"]) all.push(await asking(home, said.turn, { title }));
+    for (const title of ["one", "two", "three"]) all.push(await createApproval(home, said.turn, { title }));
     expect(await tell(`/approve ${all[1]?.number}`)).toBe("Allowed this once: two");
     expect(await tell("/approve")).toBe("Allowed this once: one");
     expect(await tell(`/deny #${all[2]?.number}`)).toBe("Not done: three");
@@ -481,65 +483,65 @@ describe("/approve and /deny", () => {
     await expect(tell("/approve 99999")).rejects.toThrow(failure("not_found"));
   });
 
-  it("take what was asked here before what was asked elsewhere", async () => {
-    const { home, tell, said, at } = await busyRoom();
+  it("answer the requests of this chat before those of other chats", async () => {
+    const { home, tell, said, at } = await openBusyRoom();
     const other = await at({ ...telegram, chatId: "43" });
-    await asking(home, said.turn, { title: "first, here" });
+    await createApproval(home, said.turn, { title: "first, here" });
     const there = await other.say("there");
-    await asking(home, there.turn, { title: "there" });
+    await createApproval(home, there.turn, { title: "there" });
     expect(await other.tell("/approve")).toBe("Allowed this once: there");
     expect(await other.tell("/approve")).toBe("Allowed this once: first, here");
     await expect(tell("/approve")).rejects.toThrow(failure("not_found"));
   });
 
-  it("do not tell a group what was asked in private", async () => {
-    const { home, said, at } = await busyRoom();
-    const asked = await asking(home, said.turn);
+  it("do not show a private request in a group", async () => {
+    const { home, said, at } = await openBusyRoom();
+    const asked = await createApproval(home, said.turn);
     const inGroup = await at(group);
     await inGroup.say("hello all");
     expect(await inGroup.tell("/approve always")).toBe(
       "Allowed from now on: what you were asked in another chat",
     );
-    expect(await answerTo(home, asked)).toBe("always");
+    expect(await readAnswer(home, asked)).toBe("always");
   });
 
-  it("leave to others what they were asked", async () => {
-    const { home, said, at } = await busyRoom();
-    const asked = await asking(home, said.turn);
+  it("do not answer the requests of other people", async () => {
+    const { home, said, at } = await openBusyRoom();
+    const asked = await createApproval(home, said.turn);
     const other = await at(bob, "member");
     await other.say("hello");
     await expect(other.tell("/approve")).rejects.toThrow(failure("not_found"));
     for (const line of [`/approve ${asked.number}`, `/deny ${asked.number}`])
       await expect(other.tell(line)).rejects.toThrow(failure("not_allowed", /who was asked/));
-    expect(await answerTo(home, asked)).toBeUndefined();
+    expect(await readAnswer(home, asked)).toBeUndefined();
   });
 
-  it("come too late after five minutes, and do not stand in the way of what is asked then", async () => {
-    const { tell, said, home } = await busyRoom();
-    const old = await asking(home, said.turn, { title: "old" });
+  it("are refused for a request that is five minutes old, and answer the next one", async () => {
+    const { tell, said, home } = await openBusyRoom();
+    const old = await createApproval(home, said.turn, { title: "old" });
     home.clock.pass(5 * MINUTE + 1);
-    await asking(home, said.turn, { title: "new" });
+    await createApproval(home, said.turn, { title: "new" });
     expect(await tell("/approve")).toBe("Allowed this once: new");
     await expect(tell("/approve")).rejects.toThrow(
       failure("expired", "That was asked 5m ago and is too old to be answered; it is not done: old"),
     );
-    expect(await answerTo(home, old)).toBe("expired");
+    expect(await readAnswer(home, old)).toBe("expired");
     await expect(tell("/approve")).rejects.toThrow(failure("not_found"));
   });
 
-  it("are not given by a yes, nor by a wrong word", async () => {
-    const { tell, said, home, say } = await busyRoom();
-    const asked = await asking(home, said.turn);
+  it("cannot be replaced by a message such as yes, and refuse unknown words", async () => {
+    const { tell, said, home, say } = await openBusyRoom();
+    const asked = await createApproval(home, said.turn);
     for (const word of ["yes", "approve", "ok"]) await say(word);
     for (const line of ["/approve yes", "/approve forever", "/deny always"])
       await expect(tell(line), line).rejects.toThrow(failure("invalid_input"));
-    expect(await answerTo(home, asked)).toBeUndefined();
+    expect(await readAnswer(home, asked)).toBeUndefined();
   });
 });
 
 describe("/why", () => {
-  it("tells what led to this session, the policy, and who may see it", async () => {
-    const { ask, tell, home, command } = await room();
+  it("shows the decisions that led to this session, the policy, and who can see it", async () => {
+    const { ask, tell, home, command } = await openRoom();
     const { session } = await ask("hello");
     home.clock.pass(DAY + 1);
     const { session: second } = await ask("again");
@@ -565,7 +567,7 @@ describe("/why", () => {
     [true, "each has a conversation of their own", "the others read along here, and cannot go on in it"],
     [false, "share one conversation", "whoever speaks in this chat may see it, here and nowhere else"],
   ])("in a group, per person: %s", async (groupsPerUser, sharing, audience) => {
-    const { ask, tell } = await room(echo, { source: group, settings: { scope: { groupsPerUser } } });
+    const { ask, tell } = await openRoom(echo, { source: group, settings: { scope: { groupsPerUser } } });
     await ask("hello");
     const told = await tell("/why");
     expect(told).toContain(sharing);
@@ -574,8 +576,8 @@ describe("/why", () => {
 });
 
 describe("/status and /usage in a messenger", () => {
-  it("tell the busy mode, what was chosen, what waits, and what could not be delivered", async () => {
-    const { say, tell, home, said } = await busyRoom({ settings: { personalities: { pirate: "Arr." } } });
+  it("show the busy mode, the settings of the chat, pending messages, and undelivered messages", async () => {
+    const { say, tell, home, said } = await openBusyRoom({ settings: { personalities: { pirate: "Arr." } } });
     await say("second");
     expect(await tell("/status")).toContain(
       "- while it answers: interrupt (a new message stops the answer and is answered next)\n- waiting: “second”",
@@ -599,12 +601,12 @@ describe("/status and /usage in a messenger", () => {
     expect(told).toContain("- 1 message could not be delivered: Forbidden: bot was blocked");
   });
 
-  it("tell how much of what the model can read is taken", async () => {
+  it("show how much of the model's window is used", async () => {
     const counting = script({
       answers: [{ say: "x", usage: { input_tokens: 500, output_tokens: 1, last_prompt_tokens: 500 } }],
     });
     const models: Agent = { ...counting, contextWindow: 100_000, getContextWindow: () => 1000 };
-    const { ask, tell } = await room(models);
+    const { ask, tell } = await openRoom(models);
     await ask("hello");
     expect(await tell("/usage")).toContain("| context | 0.5% of 100,000 |");
     await tell("/model small");
@@ -613,8 +615,8 @@ describe("/status and /usage in a messenger", () => {
 });
 
 describe("/pair and /start", () => {
-  it("greet, and list what may be given here", async () => {
-    const { tell } = await room(echo, { source: bob, role: "member" });
+  it("greet, and list the commands that are allowed here", async () => {
+    const { tell } = await openRoom(echo, { source: bob, role: "member" });
     const told = await tell("/start");
     expect(told).toMatch(/^Hello, Bob\. Say something, and echo answers\.\n\n- `\/new/);
     expect(told.split("\n").filter((line) => line.startsWith("- "))).toHaveLength(
@@ -624,7 +626,7 @@ describe("/pair and /start", () => {
   });
 
   it.each(["/pair", "/start"])("%s CODE makes a member's account the owner's", async (name) => {
-    const { home, tell, ask } = await room(echo, { source: bob, role: "member" });
+    const { home, tell, ask } = await openRoom(echo, { source: bob, role: "member" });
     const { session } = await ask("before");
     const { code } = await createLinkCode({ ...home, platform: "telegram", person: OWNER });
     expect(await tell(`${name} ${code}`)).toContain("This account is the owner's now");
@@ -634,8 +636,8 @@ describe("/pair and /start", () => {
     expect((await home.sessions.get(me, session.id))?.id).toBe(session.id);
   });
 
-  it("tell the owner that there is nothing to link, and a member what to write", async () => {
-    const owner = await room();
+  it("report to the owner that there is nothing to link, and to a member how to link", async () => {
+    const owner = await openRoom();
     expect(await owner.tell("/pair ABCD-EFGH")).toContain("You are the owner already.");
     await expect(owner.tell("/pair")).rejects.toThrow(failure("invalid_input", /\/pair approve CODE/));
     const member = await owner.at(bob, "member");
@@ -643,8 +645,8 @@ describe("/pair and /start", () => {
     await expect(member.tell("/pair ABCD-EFGH")).rejects.toThrow(failure("not_found", /no such code/));
   });
 
-  it("let the owner see who asks, and let them in", async () => {
-    const { home, tell } = await room();
+  it("show the owner the requests for access, and approve one", async () => {
+    const { home, tell } = await openRoom();
     expect(await tell("/pair list")).toBe("Nobody asks to be let in.");
     const asked = await requestPairingCode({ ...home, source: bob });
     if (asked.state !== "asked") throw new Error(asked.state);
@@ -661,8 +663,8 @@ describe("/pair and /start", () => {
     });
   });
 
-  it("are the owner's to approve and list, and nobody lists where others read along", async () => {
-    const { at } = await room();
+  it("approve and list only for the owner, and list only in a direct chat", async () => {
+    const { at } = await openRoom();
     const member = await at(bob, "member");
     for (const line of ["/pair list", "/pair approve ABCD-EFGH"])
       await expect(member.tell(line)).rejects.toThrow(failure("not_allowed", /Only the owner/));

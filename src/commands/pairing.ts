@@ -16,8 +16,8 @@ export const CODE_TTL_MS: number = 60 * MINUTE;
 /** One request per account in this time. */
 export const PAIRING_INTERVAL_MS: number = 10 * MINUTE;
 /** Requests that are kept per platform: a new one replaces the oldest. */
-const MOST_PENDING = 1000;
-const MOST_GUESSES = 5;
+const MAX_PENDING = 1000;
+const MAX_GUESSES = 5;
 const LOCK_MS = 60 * MINUTE;
 
 interface PairingContext {
@@ -147,7 +147,7 @@ export function parsePairingCode(typed: string): string | undefined {
   return code.length === LENGTH && [...code].every((letter) => ALPHABET.includes(letter)) ? code : undefined;
 }
 
-const LIMITS = { everyMs: PAIRING_INTERVAL_MS, maxPending: MOST_PENDING };
+const LIMITS = { everyMs: PAIRING_INTERVAL_MS, maxPending: MAX_PENDING };
 
 /**
  * A code as it is shown, and its stored hash. Codes of strangers share a salt while one of them is open, so that the
@@ -180,7 +180,7 @@ async function findPairingByCode<Open extends Pairing>(
       field: "code",
     });
   const now = clock.now();
-  const counted = await store.access.countGuess({ name, maxGuesses: MOST_GUESSES, lockMs: LOCK_MS, now });
+  const counted = await store.access.countGuess({ name, maxGuesses: MAX_GUESSES, lockMs: LOCK_MS, now });
   if (!counted.allowed) {
     const when = formatTimeUntil(counted.until, now);
     return refuse("locked_out", `Too many wrong codes were given here. Try again ${when}.`, {

@@ -11,18 +11,18 @@ import { getChatCommand, runChatCommand } from "./table.ts";
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7", userName: "Bob" };
 const group: Source = { ...telegram, chatType: "group", chatId: "-100" };
 
-/** A direct chat of the owner, in which something was said. */
-async function room() {
+/** A direct chat of the owner, with one message. */
+async function openRoom() {
   const home = await openHome();
   const at = await messengerRoom(home, echo);
   await at.ask("hello");
   return { home, ...at, run: (options?: RunOptions) => runIn(home, telegram, options) };
 }
 
-/** Programs that end when they are told to, as rows. */
-function endable(home: Home, ...running: readonly Running[]): Processes {
+/** Processes that exist only as rows, and that `kill` ends. */
+function endableProcesses(home: Home, ...running: readonly Running[]): Processes {
   const never = (): never => {
-    throw new Error("nobody asks for this here");
+    throw new Error("no test calls this");
   };
   return {
     async kill(id) {
@@ -45,13 +45,13 @@ const failure = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) });
 
 describe("/processes", () => {
-  it("says so when there are none", async () => {
-    const { tell } = await room();
+  it("reports when there are none", async () => {
+    const { tell } = await openRoom();
     expect(await tell("/processes")).toBe("Nothing runs in the background here.");
   });
 
-  it("lists what runs, with its last line, and what ended within half an hour; not what a tool waits for", async () => {
-    const { home, tell, run } = await room();
+  it("lists running processes with their last line, and those that ended within half an hour, but none that a tool waits for", async () => {
+    const { home, tell, run } = await openRoom();
     const old = await run({ command: "old" });
     await old.end();
     home.clock.pass(20 * MINUTE);
@@ -68,8 +68,8 @@ describe("/processes", () => {
     ]);
   });
 
-  it("shows what one printed, by its id or the beginning of it, in a fence", async () => {
-    const { tell, run } = await room();
+  it("shows the output of one, by its id or the start of the id, in a code block", async () => {
+    const { tell, run } = await openRoom();
     const one = await run();
     await one.print(`${"x".repeat(20_000)}\n\`\`\`\nlast\n`);
     for (const name of [one.id, one.id.slice(5), one.id.slice(0, 8)]) {
@@ -85,10 +85,10 @@ describe("/processes", () => {
     await expect(tell("/ps log proc_00")).rejects.toThrow(failure("ambiguous", /^That could be 2 processes/));
   });
 
-  it("ends one, with a button where there are any, and says when there is nothing to end", async () => {
-    const { home, place, run } = await room();
+  it("ends one, offers a button for that, and reports when it has ended already", async () => {
+    const { home, place, run } = await openRoom();
     const one = await run({ command: "npm run dev" });
-    const at: ChatCommandContext = { ...(await place()), processes: endable(home, one) };
+    const at: ChatCommandContext = { ...(await place()), processes: endableProcesses(home, one) };
     const listed: CommandReply = await runChatCommand(at, "processes", "");
     expect(listed.choices).toMatchObject([{ line: `/processes kill ${one.id}`, label: "End npm run dev" }]);
     const kill = () => runChatCommand(at, "processes", `kill ${one.id}`);
@@ -97,8 +97,8 @@ describe("/processes", () => {
     expect(await runChatCommand(at, "processes", "")).not.toHaveProperty("choices");
   });
 
-  it("does not pretend to where nothing can be ended", async () => {
-    const { home, place, run } = await room();
+  it("refuses to end one in a chat that cannot end processes", async () => {
+    const { home, place, run } = await openRoom();
     const one = await run();
     const { processes: _, ...at } = await place();
     await expect(runChatCommand(at, "processes", `kill ${one.id}`)).rejects.toThrow(
@@ -109,8 +109,8 @@ describe("/processes", () => {
     );
   });
 
-  it("knows nobody else's: neither listed, nor shown, nor ended; in a group, that chat's alone", async () => {
-    const { home, at, run } = await room();
+  it("cannot list, show or end the processes of others, and in a group covers only that chat", async () => {
+    const { home, at, run } = await openRoom();
     const mine = await run({ command: "mine" });
     const theirs = await runIn(home, bob, { command: "theirs" });
     const inGroup = await runIn(home, group, { command: "ours" });
@@ -123,7 +123,7 @@ describe("/processes", () => {
     expect(await together.tell("/processes")).not.toMatch(/mine|theirs/);
     const place: ChatCommandContext = {
       ...(await his.place()),
-      processes: endable(home, mine, theirs, inGroup),
+      processes: endableProcesses(home, mine, theirs, inGroup),
     };
     for (const id of [mine.id, inGroup.id]) {
       for (const verb of ["log", "kill"])
@@ -134,15 +134,15 @@ describe("/processes", () => {
     expect((await mine.now()).status.state).toBe("running");
   });
 
-  it("refuses what it does not know", async () => {
-    const { tell } = await room();
+  it("refuses unknown subcommands and ids", async () => {
+    const { tell } = await openRoom();
     await expect(tell("/processes stop all")).rejects.toThrow(failure("invalid_input", /kill ID/));
     await expect(tell("/processes log")).rejects.toThrow(failure("invalid_input", /Say which/));
     await expect(tell("/processes log ../../etc")).rejects.toThrow(failure("not_found", /no process/));
   });
 
-  it("completes with what there is", async () => {
-    const { place, run } = await room();
+  it("completes with the ids of processes", async () => {
+    const { place, run } = await openRoom();
     const one = await run();
     const lines = await getChatCommand("processes").complete?.(await place(), "kill");
     expect(lines?.map(({ line }) => line)).toEqual([`/processes kill ${one.id}`]);
@@ -150,8 +150,8 @@ describe("/processes", () => {
 });
 
 describe("other commands", () => {
-  it("say how many run here, and /stop leaves them alone", async () => {
-    const { home, tell, run } = await room();
+  it("count the running processes, and /stop does not end them", async () => {
+    const { home, tell, run } = await openRoom();
     expect(await tell("/status")).not.toContain("background process");
     const one = await run();
     expect(await tell("/status")).toContain("- 1 background process runs here; /processes lists what runs");

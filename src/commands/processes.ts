@@ -13,7 +13,7 @@ import {
   shortenLine,
 } from "./command.ts";
 
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 /** The length of a log in a chat. */
 const LOG_CHARACTERS = 3000;
 /** Enough for the last line that is not empty. */
@@ -74,7 +74,7 @@ function findListed({ store, who, now }: ChatCommandContext): Promise<readonly P
   return store.processes.listProcesses({
     asker: who,
     endedSince: now() - LISTED_AFTER_END_MS,
-    limit: MOST_LISTED,
+    limit: MAX_LISTED,
   });
 }
 

@@ -42,15 +42,15 @@ export const usageChatCommand: ChatCommand = {
 
 /** A row about the whole session leaves the other columns empty. */
 function formatTable(headings: TableRow, rows: readonly TableRow[]): string {
-  const line = (cells: readonly string[]): string =>
+  const formatRow = (cells: readonly string[]): string =>
     `|${headings
       .map((_, index) => ` ${cells[index] ?? ""}`.trimEnd())
       .map((cell) => `${cell} |`)
       .join("")}`;
   return [
-    line(headings),
-    line(headings.map((_, index) => (index === 0 ? "---" : "---:"))),
-    ...rows.map(line),
+    formatRow(headings),
+    formatRow(headings.map((_, index) => (index === 0 ? "---" : "---:"))),
+    ...rows.map(formatRow),
   ].join("\n");
 }
 

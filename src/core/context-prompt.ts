@@ -19,8 +19,8 @@ export function contextPrompt(context: SessionContext, privacy: Privacy = {}): s
     "## Current Session Context",
     where,
     PLATFORM_NOTES.get(source.platform),
-    connectedLine(context.connectedPlatforms),
-    homeLines(homes),
+    formatConnected(context.connectedPlatforms),
+    formatHomes(homes),
     isMasked ? MASKED : undefined,
   ]
     .filter((section) => section !== undefined)
@@ -49,12 +49,12 @@ const OWN_SOURCES: ReadonlyMap<string, string> = new Map([
   [EDITOR_PLATFORM, "**Source:** Editor (on the machine on which you run)"],
 ]);
 
-function sourceLine(source: Source): string {
+function formatSourceLine(source: Source): string {
   return `**Source:** ${platformTraits(source.platform).label} (${describeSource(source)})`;
 }
 
 function whereLines(source: Source, shared: boolean): readonly string[] {
-  const lines = [OWN_SOURCES.get(source.platform) ?? sourceLine(source)];
+  const lines = [OWN_SOURCES.get(source.platform) ?? formatSourceLine(source)];
   if (source.chatTopic !== undefined) lines.push(`**Channel Topic:** ${source.chatTopic}`);
   if (shared) {
     // The last speaker's name would be wrong for everybody else and would change the prompt every turn.
@@ -64,13 +64,13 @@ function whereLines(source: Source, shared: boolean): readonly string[] {
   return lines;
 }
 
-function connectedLine(platforms: readonly string[]): string {
+function formatConnected(platforms: readonly string[]): string {
   const others = platforms.filter((it) => it !== "local").map((it) => `${it}: Connected ✓`);
   return `**Connected Platforms:** ${["local (files on this machine)", ...others].join(", ")}`;
 }
 
 /** No tool sends to other chats, so the text says that the model cannot. */
-function homeLines(homes: readonly HomeChannel[]): string | undefined {
+function formatHomes(homes: readonly HomeChannel[]): string | undefined {
   if (homes.length === 0) return undefined;
   const bullets = homes.map(({ platform, name, chatId }) => `- ${platform}: ${name} (ID: ${chatId})`);
   return [

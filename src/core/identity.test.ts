@@ -30,7 +30,7 @@ describe("scope rules", () => {
   });
 });
 
-describe("who shares a conversation", () => {
+describe("the identity of a conversation", () => {
   it("separates two people in one group", () => {
     expect(buildIdentity(alice, EACH)).toStrictEqual({
       profile: "main",

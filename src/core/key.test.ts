@@ -7,7 +7,7 @@ import { localSource, type SourceInput, source } from "./source.ts";
 const EACH: ScopeRules = { groupsPerUser: true, threadsPerUser: true };
 const TOGETHER: ScopeRules = { groupsPerUser: false, threadsPerUser: false };
 
-function keyOf(input: SourceInput, scope: ScopeRules = EACH): string {
+function buildKey(input: SourceInput, scope: ScopeRules = EACH): string {
   return sessionKey(buildIdentity(source(input), scope));
 }
 
@@ -32,7 +32,7 @@ const identity: fc.Arbitrary<Identity> = fc.record(
   { requiredKeys: ["profile", "platform", "chatType", "chatId"] },
 );
 
-function partsOf(it: Identity): string[] {
+function listParts(it: Identity): string[] {
   const all = [it.chatId, it.threadId, it.participant?.altId ?? it.participant?.id];
   return all.filter((one) => one !== undefined);
 }
@@ -67,7 +67,7 @@ describe("the key of a conversation", () => {
       { platform: "webhook", chatId: "webhook:gh:d1", chatType: "webhook", userId: "webhook:gh" },
     ],
   ])("is %s", (key, input, scope) => {
-    expect(keyOf(input, scope)).toBe(key);
+    expect(buildKey(input, scope)).toBe(key);
   });
 
   it.each<[string, unknown]>([
@@ -76,23 +76,23 @@ describe("the key of a conversation", () => {
     ["a WhatsApp chat with an empty id", { platform: "whatsapp", chatId: "" }],
     ["a group with an empty id", { platform: "telegram", chatId: "", chatType: "group" }],
   ])("does not exist for %s: the source is refused", (_, input) => {
-    expect(() => keyOf(input as SourceInput)).toThrow(/chatId is missing/);
+    expect(() => buildKey(input as SourceInput)).toThrow(/chatId is missing/);
   });
 
   it("never confuses a chat whose id has a colon with a thread or a person of another chat", () => {
     const group = { platform: "telegram", chatType: "group" };
-    const colon = keyOf({ ...group, chatId: "1:2" });
+    const colon = buildKey({ ...group, chatId: "1:2" });
     expect(colon).toBe("agent:main:telegram:group:1%3A2");
-    expect(colon).not.toBe(keyOf({ ...group, chatId: "1", threadId: "2" }));
-    expect(colon).not.toBe(keyOf({ ...group, chatId: "1", userId: "2" }));
-    expect(colon).not.toBe(keyOf({ ...group, chatId: "1%3A2" }));
+    expect(colon).not.toBe(buildKey({ ...group, chatId: "1", threadId: "2" }));
+    expect(colon).not.toBe(buildKey({ ...group, chatId: "1", userId: "2" }));
+    expect(colon).not.toBe(buildKey({ ...group, chatId: "1%3A2" }));
   });
 
   it("contains the second id of a person, else the first", () => {
     const base = { platform: "signal", chatId: "g", chatType: "group" };
-    expect(keyOf({ ...base, userId: "+1", userIdAlt: "u" })).toBe("agent:main:signal:group:g:u");
-    expect(keyOf({ ...base, userId: "+1" })).toBe("agent:main:signal:group:g:+1");
-    expect(keyOf({ ...base, userIdAlt: "u" })).toBe("agent:main:signal:group:g:u");
+    expect(buildKey({ ...base, userId: "+1", userIdAlt: "u" })).toBe("agent:main:signal:group:g:u");
+    expect(buildKey({ ...base, userId: "+1" })).toBe("agent:main:signal:group:g:+1");
+    expect(buildKey({ ...base, userIdAlt: "u" })).toBe("agent:main:signal:group:g:u");
   });
 
   it("is parsed into the parts it was built from", () => {
@@ -102,7 +102,7 @@ describe("the key of a conversation", () => {
           profile: it.profile,
           platform: it.platform,
           chatType: it.chatType,
-          parts: partsOf(it),
+          parts: listParts(it),
         });
       }),
     );
@@ -111,7 +111,8 @@ describe("the key of a conversation", () => {
   it("is equal for two identities only if all their parts are equal", () => {
     fc.assert(
       fc.property(identity, identity, (a, b) => {
-        const list = (it: Identity) => JSON.stringify([it.profile, it.platform, it.chatType, ...partsOf(it)]);
+        const list = (it: Identity) =>
+          JSON.stringify([it.profile, it.platform, it.chatType, ...listParts(it)]);
         expect(sessionKey(a) === sessionKey(b)).toBe(list(a) === list(b));
       }),
       { numRuns: 500 },

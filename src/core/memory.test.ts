@@ -15,7 +15,7 @@ const add = (text: string): MemoryChange => ({ action: "add", text });
 const replace = (old: string, text: string): MemoryChange => ({ action: "replace", old, text });
 const remove = (old: string): MemoryChange => ({ action: "remove", old });
 
-function refused(entries: readonly string[], change: MemoryChange): Refused {
+function refuseChange(entries: readonly string[], change: MemoryChange): Refused {
   const changed = applyMemoryChange(entries, change);
   if (!isRefused(changed)) throw new Error(`not refused: ${JSON.stringify(changed)}`);
   return changed;
@@ -43,7 +43,7 @@ const change: fc.Arbitrary<MemoryChange> = fc.oneof(
 );
 
 /** The entries after these changes, without the refused ones. */
-function remembered(changes: readonly MemoryChange[]): readonly string[] {
+function applyChanges(changes: readonly MemoryChange[]): readonly string[] {
   return changes.reduce<readonly string[]>((entries, one) => {
     const changed = applyMemoryChange(entries, one);
     return isRefused(changed) ? entries : changed;
@@ -74,27 +74,27 @@ describe("a memory entry", () => {
 
   it("is refused if it is blank, unknown or ambiguous, with advice", () => {
     for (const blank of ["", " \n\t", "\u0000\u0007", "\u200b\u200d"]) {
-      expect(refused(["a"], add(blank)).refused).toBe("invalid_input");
-      expect(refused(["a"], replace("a", blank)).refused).toBe("invalid_input");
-      expect(refused(["a"], remove(blank)).refused).toBe("invalid_input");
+      expect(refuseChange(["a"], add(blank)).refused).toBe("invalid_input");
+      expect(refuseChange(["a"], replace("a", blank)).refused).toBe("invalid_input");
+      expect(refuseChange(["a"], remove(blank)).refused).toBe("invalid_input");
     }
-    expect(refused(["a"], remove("b"))).toMatchObject({
+    expect(refuseChange(["a"], remove("b"))).toMatchObject({
       refused: "not_found",
       reason: expect.stringContaining("“b”"),
     });
-    const several = refused(["tea at five", "tea at six", "coffee"], replace("tea", "water"));
+    const several = refuseChange(["tea at five", "tea at six", "coffee"], replace("tea", "water"));
     expect(several.refused).toBe("ambiguous");
     expect(several.reason).toContain("2 entries");
     expect(several.reason).toContain("“tea at five”, “tea at six”");
     const many = Array.from({ length: 9 }, (_, n) => `${n} ${"tea ".repeat(50)}`);
-    expect(refused(many, remove("tea")).reason).toContain("and 4 more");
-    expect(refused(many, remove("tea")).reason.length).toBeLessThan(600);
+    expect(refuseChange(many, remove("tea")).reason).toContain("and 4 more");
+    expect(refuseChange(many, remove("tea")).reason.length).toBeLessThan(600);
   });
 
   it("is refused above the limit, with the current length", () => {
     const full = ["x".repeat(MAX_MEMORY_CHARS - 1)];
     expect(applyMemoryChange(full, add("y"))).toHaveLength(2);
-    const { refused: code, reason } = refused(full, add("yy"));
+    const { refused: code, reason } = refuseChange(full, add("yy"));
     expect(code).toBe("too_large");
     expect(reason).toContain(String(MAX_MEMORY_CHARS));
     expect(reason).toContain(String(MAX_MEMORY_CHARS - 1));
@@ -102,13 +102,13 @@ describe("a memory entry", () => {
     // Memory that already exceeds the limit may become shorter.
     const over = ["x".repeat(MAX_MEMORY_CHARS), "yyy"];
     expect(applyMemoryChange(over, replace("yyy", "yy"))).toEqual([over[0], "yy"]);
-    expect(refused(over, replace("yyy", "yyyy")).refused).toBe("too_large");
+    expect(refuseChange(over, replace("yyy", "yyyy")).refused).toBe("too_large");
   });
 
   it("has no control characters, is unique, and stays within the limit after any changes", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
-        const entries = remembered(changes);
+        const entries = applyChanges(changes);
         expect(new Set(entries).size).toBe(entries.length);
         expect(countMemoryChars(entries)).toBeLessThanOrEqual(MAX_MEMORY_CHARS);
         for (const entry of entries) {
@@ -121,10 +121,10 @@ describe("a memory entry", () => {
     );
   });
 
-  it("changes alone, and not at all after a refusal", () => {
+  it("changes without other entries, and not after a refusal", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 15 }), change, (changes, one) => {
-        const before = remembered(changes);
+        const before = applyChanges(changes);
         const copy = [...before];
         const changed = applyMemoryChange(before, one);
         expect(before).toEqual(copy);

@@ -17,41 +17,44 @@ describe("a chat with several people", () => {
   });
 });
 
-describe("who may see a session", () => {
+describe("access to a session", () => {
   const mine = { owner: "p_1" };
   const mineInChat = { owner: "p_1", audience: chat };
   const theirsInChat = { owner: "p_2", audience: chat };
   const shared = { owner: chat, audience: chat };
   const all = [mine, mineInChat, theirsInChat, shared];
-  const seenBy = (asker: Parameters<typeof canSee>[0]) => all.filter((session) => canSee(asker, session));
+  const listVisible = (asker: Parameters<typeof canSee>[0]) =>
+    all.filter((session) => canSee(asker, session));
 
-  it("is its owner, in a chat without other readers", () => {
-    expect(seenBy({ person: "p_1" })).toEqual([mine, mineInChat]);
-    expect(seenBy({ person: "p_2" })).toEqual([theirsInChat]);
-    expect(seenBy({ person: OWNER })).toEqual([]);
+  it("is granted to its owner in a chat without other readers", () => {
+    expect(listVisible({ person: "p_1" })).toEqual([mine, mineInChat]);
+    expect(listVisible({ person: "p_2" })).toEqual([theirsInChat]);
+    expect(listVisible({ person: OWNER })).toEqual([]);
   });
 
-  it("is its owner in a chat, if the chat has seen all of it", () => {
-    expect(seenBy({ person: "p_1", chat })).toEqual([mineInChat, shared]);
-    expect(seenBy({ person: "p_2", chat })).toEqual([theirsInChat, shared]);
-    expect(seenBy({ person: "p_3", chat })).toEqual([shared]);
-    expect(seenBy({ person: "p_1", chat: elsewhere })).toEqual([]);
+  it("is granted in a shared chat if the chat has seen all of the session", () => {
+    expect(listVisible({ person: "p_1", chat })).toEqual([mineInChat, shared]);
+    expect(listVisible({ person: "p_2", chat })).toEqual([theirsInChat, shared]);
+    expect(listVisible({ person: "p_3", chat })).toEqual([shared]);
+    expect(listVisible({ person: "p_1", chat: elsewhere })).toEqual([]);
   });
 
-  it("is not a person outside of the chat that owns it", () => {
+  it("is denied outside of the chat that owns the session", () => {
     expect(canSee({ person: "p_1" }, shared)).toBe(false);
   });
 
-  it("is everybody with the operator's tools", () => {
-    expect(seenBy({ everyone: true })).toEqual(all);
+  it("is granted to the operator for every session", () => {
+    expect(listVisible({ everyone: true })).toEqual(all);
   });
 
-  it("is nobody else if everyone is present but not true", () => {
-    expect(seenBy({ everyone: false } as never)).toEqual([]);
-    expect(seenBy({ everyone: undefined, person: "p_ann" } as never)).toEqual(seenBy({ person: "p_ann" }));
+  it("is not extended if everyone is present but not true", () => {
+    expect(listVisible({ everyone: false } as never)).toEqual([]);
+    expect(listVisible({ everyone: undefined, person: "p_ann" } as never)).toEqual(
+      listVisible({ person: "p_ann" }),
+    );
   });
 
-  it("cannot be a person with the name of a chat", () => {
+  it("is denied to a person with the name of a chat", () => {
     expect(canSee({ person: chat, chat: elsewhere }, shared)).toBe(false);
   });
 });

@@ -35,23 +35,23 @@ const process = (more: Partial<Process> = {}): Process => ({
   ...more,
 });
 
-const watching = (mode: WatchMode, everyMs?: number): Process["watch"] => ({
+const buildWatch = (mode: WatchMode, everyMs?: number): Process["watch"] => ({
   mode,
   patterns: [],
   wakes: false,
   ...(everyMs !== undefined && { everyMs }),
 });
-const ended = (exit: Exit, more: Partial<Process> = {}): Process =>
+const endProcess = (exit: Exit, more: Partial<Process> = {}): Process =>
   process({ status: { state: "ended", at: later, exit }, ...more });
 
 describe("a running process", () => {
   it("is reported only in mode all, after the interval and with new output", () => {
     const news = (mode: WatchMode, now: number, total = 10): unknown =>
-      findDueReport(process({ watch: watching(mode, MINUTE), total }), now);
+      findDueReport(process({ watch: buildWatch(mode, MINUTE), total }), now);
     expect(WATCH_MODES.map((mode) => news(mode, later))).toEqual(["progress", ...Array(3).fill(undefined)]);
     expect([news("all", BEGUN + MINUTE - 1), news("all", BEGUN + MINUTE)]).toEqual([undefined, "progress"]);
     expect(news("all", later, 0)).toBeUndefined();
-    expect(findDueReport(process({ watch: watching("all"), total: 10 }), later)).toBeUndefined();
+    expect(findDueReport(process({ watch: buildWatch("all"), total: 10 }), later)).toBeUndefined();
     const told = { upTo: 10, at: later, matches: 0, end: false };
     expect(findDueReport(process({ total: 10, reported: told }), later + 9 * MINUTE)).toBeUndefined();
     expect(findDueReport(process({ total: 11, reported: told }), later + MINUTE - 1)).toBeUndefined();
@@ -73,7 +73,7 @@ describe("a running process", () => {
 
   it("reports matching lines at once, except in mode off, and then at most every 30 s", () => {
     const matches = { count: 3, lines: ["a", "b", "c"] };
-    const news = (mode: WatchMode) => findDueReport(process({ watch: watching(mode), matches }), BEGUN + 1);
+    const news = (mode: WatchMode) => findDueReport(process({ watch: buildWatch(mode), matches }), BEGUN + 1);
     expect(WATCH_MODES.map(news)).toEqual(["matched", "matched", "matched", undefined]);
     const told = { upTo: 0, at: later, matches: 1, end: false };
     expect(findDueReport(process({ matches, reported: told }), later + 29_999)).toBeUndefined();
@@ -93,7 +93,7 @@ describe("a running process", () => {
 describe("the end of a process", () => {
   it("is reported in the modes all and result, in error only after a failure, in off never", () => {
     const news = (exit: Exit) =>
-      WATCH_MODES.map((mode) => findDueReport(ended(exit, { watch: watching(mode) }), later));
+      WATCH_MODES.map((mode) => findDueReport(endProcess(exit, { watch: buildWatch(mode) }), later));
     expect(news({ code: 0 })).toEqual(["ended", "ended", "over", "over"]);
     for (const exit of [{ code: 1 }, { signal: "SIGKILL" }, { unknown: true }] as const)
       expect(news(exit)).toEqual(["ended", "ended", "ended", "over"]);
@@ -103,9 +103,9 @@ describe("the end of a process", () => {
     const told = { upTo: 0, at: 0, matches: 0, end: true };
     fc.assert(
       fc.property(fc.constantFrom(...WATCH_MODES), fc.nat(), fc.nat(), (mode, total, count) => {
-        const again = ended(
+        const again = endProcess(
           { code: 1 },
-          { watch: watching(mode), total, reported: told, matches: { count, lines: [] } },
+          { watch: buildWatch(mode), total, reported: told, matches: { count, lines: [] } },
         );
         expect(findDueReport(again, later + 1e9)).toBeUndefined();
       }),
@@ -113,25 +113,25 @@ describe("the end of a process", () => {
   });
 
   it("contains the exit and the last 1000 characters", () => {
-    const words = formatEnd(ended({ code: 1 }), `${"y".repeat(3000)}\nfailed\n`);
+    const words = formatEnd(endProcess({ code: 1 }), `${"y".repeat(3000)}\nfailed\n`);
     expect(words.split("\n")[0]).toBe("`npm test` (proc_0123456789ab) ended with code 1 after 3 min.");
     expect(words).toContain(`\n${"y".repeat(1000 - 7)}\nfailed\n`);
-    expect(formatEndLine(ended({ signal: "SIGTERM" }))).toContain("was ended by SIGTERM after 3 min.");
-    expect(formatEndLine(ended({ unknown: true }))).toContain("ended with an unknown code after 3 min.");
-    expect(formatEnd(ended({ code: 0 }), " \n")).toMatch(/after 3 min\. It printed nothing\.$/);
+    expect(formatEndLine(endProcess({ signal: "SIGTERM" }))).toContain("was ended by SIGTERM after 3 min.");
+    expect(formatEndLine(endProcess({ unknown: true }))).toContain("ended with an unknown code after 3 min.");
+    expect(formatEnd(endProcess({ code: 0 }), " \n")).toMatch(/after 3 min\. It printed nothing\.$/);
   });
 
   it("contains matching lines that were not reported yet, also if the end itself is not reported", () => {
     const matches = { count: 1, lines: ["listening on 80"] };
-    expect(formatEnd(ended({ code: 0 }, { matches }), "bye")).toContain("listening on 80");
-    const quiet = ended({ code: 0 }, { matches, watch: watching("error") });
+    expect(formatEnd(endProcess({ code: 0 }, { matches }), "bye")).toContain("listening on 80");
+    const quiet = endProcess({ code: 0 }, { matches, watch: buildWatch("error") });
     expect(findDueReport(quiet, later)).toBe("matched");
-    expect(findDueReport({ ...quiet, watch: watching("off") }, later)).toBe("over");
+    expect(findDueReport({ ...quiet, watch: buildWatch("off") }, later)).toBe("over");
     expect(buildProcessReport(quiet, 0)).toMatchObject({ matches: 1, end: true });
   });
 
   it("is reported to the agent", () => {
-    expect(formatWakeMessage(ended({ code: 0 }), "done\n")).toBe(
+    expect(formatWakeMessage(endProcess({ code: 0 }), "done\n")).toBe(
       "[The background process proc_0123456789ab (`npm test`) ended with code 0 after 3 min. Its last output:\n```\ndone\n```\n]",
     );
   });

@@ -139,7 +139,7 @@ describe("the history of any session", () => {
     },
     { requiredKeys: ["role", "parts"] },
   );
-  const anyLog = fc.array(anyMessage, { maxLength: 20, size: "max" }).map((list) => frozen(log(...list)));
+  const anyLog = fc.array(anyMessage, { maxLength: 20, size: "max" }).map((list) => freeze(log(...list)));
 
   it("has a call for every result and a result for every call", () => {
     fc.assert(
@@ -189,7 +189,7 @@ describe("the history of any session", () => {
     );
     fc.assert(
       fc.property(fc.array(turn), (turns) => {
-        const messages = frozen(log(...turns.flat()));
+        const messages = freeze(log(...turns.flat()));
         const result = providerHistory(messages);
         expect(problems(messages)).toEqual([]);
         expect(result).toHaveLength(messages.length);
@@ -238,7 +238,7 @@ function brief(messages: readonly Message[]): string[] {
   });
 }
 
-function frozen(messages: Message[]): readonly Message[] {
+function freeze(messages: Message[]): readonly Message[] {
   for (const message of messages) {
     Object.freeze(message.parts);
     Object.freeze(message.toolCalls);

@@ -17,7 +17,7 @@ const ON: Privacy = { redactPii: true };
 const STRICT: Privacy = { redactPii: "strict", homeKey };
 
 /** The expected result of strict, by another implementation. */
-function keyed(value: string): string {
+function hashValue(value: string): string {
   return createHmac(
     "sha256",
     new Uint8Array(homeKey.match(/../g)?.map((it) => Number.parseInt(it, 16)) ?? []),
@@ -171,20 +171,20 @@ describe("strict redaction", () => {
     expect(redactSource(group, STRICT)).toStrictEqual({
       platform: "telegram",
       chatType: "group",
-      chatId: keyed("-1002285219667"),
+      chatId: hashValue("-1002285219667"),
       chatTopic: "(hidden)",
-      userId: `user_${keyed("12345")}`,
+      userId: `user_${hashValue("12345")}`,
     });
   });
 
   it("distinguishes people by a masked name if there is no id", () => {
     const nameless = source({ platform: "signal", chatId: "1", userName: "alice" });
-    expect(redactSource(nameless, STRICT).userName).toBe(`user_${keyed("alice")}`);
+    expect(redactSource(nameless, STRICT).userName).toBe(`user_${hashValue("alice")}`);
   });
 
   it("covers every platform", () => {
     for (const platform of ["matrix", "email", "sms", "web", "somewhere"]) {
-      expect(redactSource(source({ ...group, platform }), STRICT).userId).toBe(`user_${keyed("12345")}`);
+      expect(redactSource(source({ ...group, platform }), STRICT).userId).toBe(`user_${hashValue("12345")}`);
     }
   });
 
@@ -231,7 +231,7 @@ describe("a home channel", () => {
 
   it("in strict shows its id only on the conversation's platform, if mentions need it", () => {
     expect(redactHome(den, "discord", STRICT)).toEqual({ ...den, name: "Home" });
-    expect(redactHome(den, "telegram", STRICT).chatId).toBe(keyed("12345"));
-    expect(redactHome(home, "discord", STRICT).chatId).toBe(keyed("99999"));
+    expect(redactHome(den, "telegram", STRICT).chatId).toBe(hashValue("12345"));
+    expect(redactHome(home, "discord", STRICT).chatId).toBe(hashValue("99999"));
   });
 });

@@ -185,7 +185,7 @@ describe("a reset policy in the configuration", () => {
       ],
       [(value: unknown) => resetSettingsFromJson({ by_type: { dm: value } }), "session_reset.by_type.dm"],
     ] as const) {
-      const error = refused(() => read(json));
+      const error = catchError(() => read(json));
       expect(error.message).toContain(`${path}.${key} `);
       expect(error.message).toContain(says);
       expect(error.details).toEqual({ path: `${path}.${key}` });
@@ -202,7 +202,7 @@ describe("a reset policy in the configuration", () => {
     [{ by_platform: { "": {} } }, "session_reset.by_platform."],
     [{ by_type: { dm: { by_type: {} } } }, "session_reset.by_type.dm.by_type"],
   ])("is refused with a wrong structure: %j", (json, path) => {
-    expect(refused(() => resetSettingsFromJson(json)).details).toEqual({ path });
+    expect(catchError(() => resetSettingsFromJson(json)).details).toEqual({ path });
   });
 
   it("fails only with a path, for any content", () => {
@@ -274,7 +274,7 @@ const someZone = fc.constantFrom(
   "Africa/Cairo",
 );
 
-function refused(act: () => unknown): PostriderError {
+function catchError(act: () => unknown): PostriderError {
   try {
     act();
   } catch (error) {

@@ -9,7 +9,7 @@ import {
   parseLineage,
 } from "./titles.ts";
 
-const titled = (...titles: readonly string[]) => titles.map((title) => ({ title }));
+const buildTitled = (...titles: readonly string[]) => titles.map((title) => ({ title }));
 
 describe("a title", () => {
   it.each([
@@ -115,7 +115,7 @@ describe("the next title of a lineage", () => {
         expect(parseLineage(next).base === base || next === base).toBe(true);
         // Bases that end in a number are found only by their exact title.
         if (parseLineage(base).base === base) {
-          expect(findTitleMatch(base, titled(...existing, next))?.title).toBe(next);
+          expect(findTitleMatch(base, buildTitled(...existing, next))?.title).toBe(next);
         }
       }),
     );
@@ -124,31 +124,33 @@ describe("the next title of a lineage", () => {
 
 describe("finding a session by its title", () => {
   it("prefers the highest number, not the newest", () => {
-    const found = findTitleMatch("notes", titled("notes #10", "notes", "notes #9", "other #99"));
+    const found = findTitleMatch("notes", buildTitled("notes #10", "notes", "notes #9", "other #99"));
     expect(found?.title).toBe("notes #10");
   });
 
   it("finds a single title without a number, as number 1", () => {
-    expect(findTitleMatch("notes", titled("other", "notes"))?.title).toBe("notes");
-    expect(findTitleMatch("notes", titled("notes #1", "notes"))?.title).toBe("notes");
-    expect(findTitleMatch("notes", titled("notes", "notes #1"))?.title).toBe("notes");
+    expect(findTitleMatch("notes", buildTitled("other", "notes"))?.title).toBe("notes");
+    expect(findTitleMatch("notes", buildTitled("notes #1", "notes"))?.title).toBe("notes");
+    expect(findTitleMatch("notes", buildTitled("notes", "notes #1"))?.title).toBe("notes");
   });
 
   it("finds exactly the given number, or none", () => {
-    const candidates = titled("notes", "notes #2", "notes #3", "notes #2 #5");
+    const candidates = buildTitled("notes", "notes #2", "notes #3", "notes #2 #5");
     expect(findTitleMatch("notes #2", candidates)?.title).toBe("notes #2");
     expect(findTitleMatch("notes #4", candidates)).toBeUndefined();
   });
 
   it("never finds a longer title with the same start", () => {
-    expect(findTitleMatch("PR", titled("PR #438 fix auth", "PR review", "PR#2"))).toBeUndefined();
-    expect(findTitleMatch("PR #438", titled("PR #438 fix auth"))).toBeUndefined();
+    expect(findTitleMatch("PR", buildTitled("PR #438 fix auth", "PR review", "PR#2"))).toBeUndefined();
+    expect(findTitleMatch("PR #438", buildTitled("PR #438 fix auth"))).toBeUndefined();
   });
 
   it("has no wildcards and is case-sensitive", () => {
-    expect(findTitleMatch("test_project", titled("testXproject", "testXproject #2"))).toBeUndefined();
-    expect(findTitleMatch("100% done", titled("100% done", "100 percent done"))?.title).toBe("100% done");
-    expect(findTitleMatch("notes", titled("Notes #2"))).toBeUndefined();
+    expect(findTitleMatch("test_project", buildTitled("testXproject", "testXproject #2"))).toBeUndefined();
+    expect(findTitleMatch("100% done", buildTitled("100% done", "100 percent done"))?.title).toBe(
+      "100% done",
+    );
+    expect(findTitleMatch("notes", buildTitled("Notes #2"))).toBeUndefined();
   });
 
   it("returns the caller's candidate", () => {
@@ -161,7 +163,7 @@ describe("finding a session by its title", () => {
     fc.assert(
       fc.property(fc.uniqueArray(someTitle, { minLength: 1, maxLength: 20 }), fc.nat(), (titles, index) => {
         const wanted = titles[index % titles.length] ?? "";
-        const found = findTitleMatch(wanted, titled(...titles))?.title ?? "";
+        const found = findTitleMatch(wanted, buildTitled(...titles))?.title ?? "";
         const numbered = parseLineage(wanted).base !== wanted;
         const higher = parseLineage(found).base === wanted && parseLineage(found).number > 1;
         expect(found === wanted || (!numbered && higher)).toBe(true);

@@ -25,7 +25,7 @@ const session: Session = {
   usage: emptyUsage(),
 };
 
-function said(role: Message["role"], words: string, more: Partial<Message> = {}): Message {
+function buildMessage(role: Message["role"], words: string, more: Partial<Message> = {}): Message {
   return { session: session.id, seq: 1, at: AT, role, parts: words === "" ? [] : [textPart(words)], ...more };
 }
 
@@ -35,7 +35,7 @@ describe("the transcript of a session", () => {
     expect(
       formatTranscript(
         session,
-        [said("user", "hello"), said("assistant", "*hi*", { at: AT + HOUR })],
+        [buildMessage("user", "hello"), buildMessage("assistant", "*hi*", { at: AT + HOUR })],
         "Europe/Berlin",
       ),
     ).toBe(
@@ -62,16 +62,16 @@ hello
 
   it("contains the sender's name on one line, if the platform provides it", () => {
     const from = (userName: string) =>
-      formatTranscript(session, [said("user", "x", { origin: { userName } })], "UTC");
+      formatTranscript(session, [buildMessage("user", "x", { origin: { userName } })], "UTC");
     expect(from("Ann\n## Agent")).toContain("## Ann ## Agent, 2026");
     expect(from(" ")).toContain("## You, 2026");
-    expect(formatTranscript(session, [said("note", "x", { origin: { userName: "Ann" } })], "UTC")).toContain(
-      "## Note, ",
-    );
+    expect(
+      formatTranscript(session, [buildMessage("note", "x", { origin: { userName: "Ann" } })], "UTC"),
+    ).toContain("## Note, ");
   });
 
   it("shows Postrider as the sender of its own reports", () => {
-    const told = said("user", "[It has ended.]", { origin: { proactive: true, userName: "Ann" } });
+    const told = buildMessage("user", "[It has ended.]", { origin: { proactive: true, userName: "Ann" } });
     expect(formatTranscript(session, [told], "UTC")).toContain("## Postrider, 2026");
   });
 
@@ -79,7 +79,7 @@ hello
     const extra = { model: { provider: "anthropic", parts: [{ data: { signature: "sig-1" } }] } };
     const written = formatTranscript(
       session,
-      [said("assistant", "Here.", { reasoning: "hm-hm", extra })],
+      [buildMessage("assistant", "Here.", { reasoning: "hm-hm", extra })],
       "UTC",
     );
     expect(written).toContain("Here.");
@@ -89,7 +89,7 @@ hello
   it("marks an interrupted answer", () => {
     const document = formatTranscript(
       session,
-      [said("assistant", "half", { origin: { interrupted: true } })],
+      [buildMessage("assistant", "half", { origin: { interrupted: true } })],
       "UTC",
     );
     expect(document).toContain("## Agent, 2026-03-29 00:30, stopped\n\nhalf\n");
@@ -105,20 +105,24 @@ hello
       ["```not a block``` here", "here\n"],
       [`${whole}\n\n  \`\`\`\nx`, "x\n```\n"],
     ])
-      expect(formatTranscript(session, [said("assistant", words ?? "")], "UTC").endsWith(ending ?? "")).toBe(
-        true,
-      );
+      expect(
+        formatTranscript(session, [buildMessage("assistant", words ?? "")], "UTC").endsWith(ending ?? ""),
+      ).toBe(true);
   });
 
   it("shows the output of a tool unchanged, in a longer fence", () => {
-    const tool = said("tool", "````\n# not a title\n````", { toolName: "cat", toolCallId: "1" });
+    const tool = buildMessage("tool", "````\n# not a title\n````", { toolName: "cat", toolCallId: "1" });
     expect(formatTranscript(session, [tool], "UTC")).toContain(
       "## Tool cat, 2026-03-29 00:30\n\n`````\n````\n# not a title\n````\n`````\n",
     );
     fc.assert(
       fc.property(fc.array(fc.constantFrom("`", "\n", "a", "~"), { maxLength: 30 }), (pieces) => {
         const words = pieces.join("");
-        const document = formatTranscript(session, [said("tool", words), said("user", "after")], "UTC");
+        const document = formatTranscript(
+          session,
+          [buildMessage("tool", words), buildMessage("user", "after")],
+          "UTC",
+        );
         const [, fence = ""] = /## Tool, [^\n]*\n\n(`+)\n/.exec(document) ?? [];
         expect(fence.length).toBeGreaterThan(2);
         expect(words).not.toContain(fence);
@@ -128,11 +132,11 @@ hello
   });
 
   it("shows tool calls with arguments, and attachments", () => {
-    const call = said("assistant", "", {
+    const call = buildMessage("assistant", "", {
       toolCalls: [{ id: "1", name: "read", arguments: { path: "a`b" } }],
     });
     const bytes = { blob: "ab".repeat(32), mimeType: "image/png", size: 3 };
-    const attached = said("user", "look", {
+    const attached = buildMessage("user", "look", {
       parts: [
         textPart("look"),
         { type: "image", ...bytes },

@@ -11,7 +11,7 @@ import {
   type UsageDelta,
 } from "./usage.ts";
 
-const usageOf = (...deltas: readonly UsageDelta[]) => deltas.reduce(addUsage, emptyUsage());
+const sumDeltas = (...deltas: readonly UsageDelta[]) => deltas.reduce(addUsage, emptyUsage());
 
 describe("a session's counters", () => {
   it("start at zero, with an unknown cost", () => {
@@ -25,12 +25,12 @@ describe("a session's counters", () => {
       lastPromptTokens: 0,
       costStatus: "unknown",
     });
-    expect(usageOf({})).toEqual(emptyUsage());
+    expect(sumDeltas({})).toEqual(emptyUsage());
   });
 
   it("add the usage of each request", () => {
     expect(
-      usageOf(
+      sumDeltas(
         { inputTokens: 200, outputTokens: 100 },
         { inputTokens: 100, outputTokens: 50, reasoningTokens: 7 },
       ),
@@ -39,7 +39,7 @@ describe("a session's counters", () => {
 
   it("count input, output and both sides of the cache in the total, not the reasoning", () => {
     expect(
-      usageOf({
+      sumDeltas({
         inputTokens: 1,
         outputTokens: 20,
         cacheReadTokens: 300,
@@ -50,16 +50,16 @@ describe("a session's counters", () => {
   });
 
   it("contain the size of the last prompt, which only a given value replaces, also zero", () => {
-    const usage = usageOf({ lastPromptTokens: 50_000 });
+    const usage = sumDeltas({ lastPromptTokens: 50_000 });
     expect(addUsage(usage, { inputTokens: 1 }).lastPromptTokens).toBe(50_000);
     expect(addUsage(usage, { lastPromptTokens: 85_000 }).lastPromptTokens).toBe(85_000);
     expect(addUsage(usage, { lastPromptTokens: 0 }).lastPromptTokens).toBe(0);
   });
 
   it("have no cost before the first one, then the sum", () => {
-    expect(usageOf({ inputTokens: 5 })).not.toHaveProperty("costUsd");
-    expect(usageOf({ costUsd: 0 }).costUsd).toBe(0);
-    expect(usageOf({ costUsd: 0.5 }, {}, { costUsd: 0.25 }).costUsd).toBe(0.75);
+    expect(sumDeltas({ inputTokens: 5 })).not.toHaveProperty("costUsd");
+    expect(sumDeltas({ costUsd: 0 }).costUsd).toBe(0);
+    expect(sumDeltas({ costUsd: 0.5 }, {}, { costUsd: 0.25 }).costUsd).toBe(0.75);
   });
 
   const actual = { inputTokens: 1, costUsd: 0.5, costStatus: "actual" };
@@ -77,28 +77,28 @@ describe("a session's counters", () => {
     ["actual", [{}, actual, { lastPromptTokens: 7 }, { costStatus: "" }]],
     ["unknown", [{}]],
   ])("have the cost status %s, never better than that of a request", (status, deltas) => {
-    expect(usageOf(...deltas).costStatus).toBe(status);
-    expect(usageOf(...deltas.toReversed()).costStatus).toBe(status);
+    expect(sumDeltas(...deltas).costStatus).toBe(status);
+    expect(sumDeltas(...deltas.toReversed()).costStatus).toBe(status);
   });
 
   it("keep an imported cost status, until usage is added", () => {
-    const stored = usageOf({ inputTokens: 1, costUsd: 0.5, costStatus: "final" });
+    const stored = sumDeltas({ inputTokens: 1, costUsd: 0.5, costStatus: "final" });
     expect(stored.costStatus).toBe("final");
     expect(addUsage(stored, actual).costStatus).toBe("estimated");
-    expect(usageOf({ costStatus: "included" }).costStatus).toBe("included");
+    expect(sumDeltas({ costStatus: "included" }).costStatus).toBe("included");
   });
 
   it("contain the source of the cost, or that there are several", () => {
-    expect(usageOf({ costSource: "" })).not.toHaveProperty("costSource");
-    expect(usageOf({}, { costSource: "provider" }, {}, { costSource: "provider" }).costSource).toBe(
+    expect(sumDeltas({ costSource: "" })).not.toHaveProperty("costSource");
+    expect(sumDeltas({}, { costSource: "provider" }, {}, { costSource: "provider" }).costSource).toBe(
       "provider",
     );
-    expect(usageOf({ costSource: "provider" }, { costSource: "table" }, {}).costSource).toBe("mixed");
+    expect(sumDeltas({ costSource: "provider" }, { costSource: "table" }, {}).costSource).toBe("mixed");
   });
 
   it.each(["model", "provider", "baseUrl"] as const)("keep the first %s", (name) => {
-    expect(usageOf({ [name]: "" })).not.toHaveProperty(name);
-    expect(usageOf({}, { [name]: "" }, { [name]: "first" }, { [name]: "second" }, {})[name]).toBe("first");
+    expect(sumDeltas({ [name]: "" })).not.toHaveProperty(name);
+    expect(sumDeltas({}, { [name]: "" }, { [name]: "first" }, { [name]: "second" }, {})[name]).toBe("first");
     expect(addUsage({ ...emptyUsage(), [name]: "" }, { [name]: "first" })[name]).toBe("first");
   });
 
@@ -111,7 +111,7 @@ describe("a session's counters", () => {
   it("are the same in any order of requests", () => {
     fc.assert(
       fc.property(fc.array(someDelta, { maxLength: 8 }), (deltas) => {
-        expect(usageOf(...deltas.toReversed())).toEqual(usageOf(...deltas));
+        expect(sumDeltas(...deltas.toReversed())).toEqual(sumDeltas(...deltas));
       }),
     );
   });
@@ -125,7 +125,7 @@ describe("a session's counters", () => {
     ["lastPromptTokens", "last_prompt_tokens"],
   ] as const)("refuse an invalid %s, by its name", (name, field) => {
     for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
-      expect(() => usageOf({ [name]: value })).toThrow(
+      expect(() => sumDeltas({ [name]: value })).toThrow(
         expect.objectContaining({
           code: "invalid_input",
           message: expect.stringContaining(field),
@@ -137,7 +137,7 @@ describe("a session's counters", () => {
 
   it("refuse a negative or invalid cost, by its name", () => {
     for (const costUsd of [-0.01, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(() => usageOf({ costUsd })).toThrow(
+      expect(() => sumDeltas({ costUsd })).toThrow(
         expect.objectContaining({ code: "invalid_input", details: { field: "cost_usd" } }),
       );
     }

@@ -223,7 +223,7 @@ describe("any sequence of view changes", () => {
 /** Frozen states prove that no operation changes its input. */
 function run(list: readonly Op[]): (readonly [ViewState, Model])[] {
   const sessions: [ViewState, Model, ViewState[]][] = [
-    [frozen(createView(1)), { self: 1, next: 1, shown: [], hidden: new Set() }, []],
+    [freeze(createView(1)), { self: 1, next: 1, shown: [], hidden: new Set() }, []],
   ];
   for (const { op, on, n } of list) {
     const entry = sessions[on % sessions.length];
@@ -233,29 +233,29 @@ function run(list: readonly Op[]): (readonly [ViewState, Model])[] {
     if (op === "fork") {
       const self = sessions.length + 1;
       const shown = model.shown.slice(0, n);
-      sessions.push([frozen(forkView(state, self, n)), { self, next: 1, shown, hidden: new Set() }, []]);
+      sessions.push([freeze(forkView(state, self, n)), { self, next: 1, shown, hidden: new Set() }, []]);
     } else if (op === "append") {
-      entry[0] = frozen(appendToView(state, n));
-      model.shown.push(...fresh(model, n));
+      entry[0] = freeze(appendToView(state, n));
+      model.shown.push(...nameMessages(model, n));
     } else if (op === "rewrite") {
-      entry[0] = frozen(rewriteView(state, n));
-      show(model, fresh(model, n));
+      entry[0] = freeze(rewriteView(state, n));
+      show(model, nameMessages(model, n));
     } else if (op === "cut") {
-      entry[0] = frozen(cutView(state, n));
+      entry[0] = freeze(cutView(state, n));
       show(model, model.shown.slice(0, n));
     } else if (op === "compress") {
-      entry[0] = frozen(compressView(state, n));
-      model.shown = [...fresh(model, 1), ...(n === 0 ? [] : model.shown.slice(-n))];
+      entry[0] = freeze(compressView(state, n));
+      model.shown = [...nameMessages(model, 1), ...(n === 0 ? [] : model.shown.slice(-n))];
     } else {
       const version = versions[n % versions.length] ?? state;
-      entry[0] = frozen(restoreView(state, listShownPieces(version)));
+      entry[0] = freeze(restoreView(state, listShownPieces(version)));
       show(model, names(version));
     }
   }
   return sessions.map(([state, model]) => [state, model] as const);
 }
 
-function fresh(model: Model, count: number): string[] {
+function nameMessages(model: Model, count: number): string[] {
   return Array.from({ length: count }, () => `${model.self}/${model.next++}`);
 }
 
@@ -272,7 +272,7 @@ function names(state: ViewState): string[] {
   );
 }
 
-function frozen(state: ViewState): ViewState {
+function freeze(state: ViewState): ViewState {
   for (const piece of state.pieces) Object.freeze(piece);
   Object.freeze(state.pieces);
   Object.freeze(state.hidden);

@@ -63,7 +63,7 @@ describe("a zone's name", () => {
     "2026-01-01T00:00[Europe/Berlin]",
     `Europe/\n${"x".repeat(500)}`,
   ])("is refused if there is no such zone, with an example: %j", (zone) => {
-    const error = thrown(() => assertZone(zone));
+    const error = catchError(() => assertZone(zone));
     expect(error.code).toBe("invalid_config");
     expect(error.message).toContain("Europe/Berlin");
     expect(error.message).not.toContain("\n");
@@ -280,7 +280,7 @@ function watch(zone: string, from: number, to: number) {
   return seen;
 }
 
-function thrown(act: () => unknown): PostriderError {
+function catchError(act: () => unknown): PostriderError {
   try {
     act();
   } catch (error) {

@@ -14,7 +14,7 @@ const group: Source = { ...ada, chatType: "group", chatId: "-100" };
 const bobThere: Source = { ...group, userId: "2", userName: "Bob" };
 const PATTERN = "rm -rf build";
 
-/** An agent that removes a folder whenever something is said, if it may, and says what came of it. */
+/** An agent that removes a folder at each message, if it is allowed, and answers with the result. */
 function remover(
   pattern: string | undefined = PATTERN,
   more: (said: string) => Pick<ApprovalRequest, "folder" | "onlyOnce"> = () => ({}),
@@ -51,14 +51,14 @@ function lastSaid({ history }: AgentTurn): string {
   return getText(history.findLast(({ role }) => role === "user") ?? { parts: [] });
 }
 
-async function roomFor(agent: Agent = remover()) {
+async function openRoom(agent: Agent = remover()) {
   const room = await gatewayRoom({ agent, settings: { busy: "queue" } });
   const chat = room.chat(ada);
   return { room, chat, home: room.home };
 }
 
-/** Asked in a chat; the question stands there. */
-async function asked(room: GatewayRoom, source: Source = ada, sent = 1) {
+/** Sends a message that leads to an approval request, and waits for the request. */
+async function requestApproval(room: GatewayRoom, source: Source = ada, sent = 1) {
   const chat = room.chat(source);
   await chat.say("tidy up");
   const question = (await chat.sent(sent)).at(-1);
@@ -66,18 +66,18 @@ async function asked(room: GatewayRoom, source: Source = ada, sent = 1) {
   return { chat, question: question === undefined ? "" : getText(question), line };
 }
 
-async function open({ home }: GatewayRoom): Promise<readonly Approval[]> {
+async function listOpen({ home }: GatewayRoom): Promise<readonly Approval[]> {
   const { person } = (await home.store.access.getAccount({ platform: "telegram", userId: "1" })) ?? {
     person: "",
   };
   return home.store.access.listApprovals({ person });
 }
 
-describe("what the agent asks", () => {
-  it("is done when it is allowed, and what came of it goes back to the agent", async () => {
+describe("an approval request", () => {
+  it("runs the tool when the person allows it, and the agent gets the result", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat, question, line } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat, question, line } = await requestApproval(room);
     expect(question).toContain("**May I?** remove build");
     expect(question).toContain(PATTERN);
     expect(agent.ran).toEqual([]);
@@ -88,10 +88,10 @@ describe("what the agent asks", () => {
     ]);
   });
 
-  it("is not done when it is refused, and the agent is told that the person said no", async () => {
+  it("does not run the tool when the person denies it, and the agent gets the denial", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat } = await requestApproval(room);
     await chat.say("/deny");
     expect((await chat.texts(3)).slice(1)).toEqual([
       "Not done: remove build",
@@ -100,39 +100,39 @@ describe("what the agent asks", () => {
     expect(agent.ran).toEqual([]);
   });
 
-  it("is not done when nobody answers in time; the chat and the agent are told that, and not that it was refused", async () => {
+  it("does not run the tool when it expires; the chat and the agent get that reason, not a denial", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat, line } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat, line } = await requestApproval(room);
     await room.pass(5 * MINUTE + 1);
     const [, said, answer] = await chat.texts(3);
     expect(said).toBe("Not answered in time, so not done: remove build");
     expect(answer).toContain("Nobody answered in time whether terminal may do this, so it was not done.");
     await chat.press(line("Always"));
     expect((await chat.texts(4)).at(-1)).toContain("The answer comes too late");
-    expect([agent.ran, await open(room)]).toEqual([[], []]);
+    expect([agent.ran, await listOpen(room)]).toEqual([[], []]);
   });
 
   it.each(["yes", "Yes!", "ok", "approve", "y", "always", "do it"])(
-    "is not answered by %j: that is a message like any other",
+    "is not answered by %j, which is an ordinary message",
     async (word) => {
       const agent = remover();
-      const { room } = await roomFor(agent);
-      const { chat, line } = await asked(room);
+      const { room } = await openRoom(agent);
+      const { chat, line } = await requestApproval(room);
       await chat.say(word);
-      expect(await open(room)).toHaveLength(1);
+      expect(await listOpen(room)).toHaveLength(1);
       expect(agent.ran).toEqual([]);
       await chat.press(line("No"));
-      // Its own turn has come, and asks for itself.
+      // The message has its own turn, which requests an approval again.
       expect((await chat.texts(4)).at(-1)).toContain("May I?");
       expect(agent.ran).toEqual([]);
     },
   );
 
-  it("is answered once: whoever answers in the same moment elsewhere is told what counts", async () => {
+  it("is answered once: a second answer at the same time gets the decision that counts", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat, line } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat, line } = await requestApproval(room);
     const other = room.chat(work);
     await Promise.all([chat.press(line("Once")), other.press(line("No"))]);
     const [here, there] = [(await chat.texts(3)).slice(1), await other.texts(1)];
@@ -142,20 +142,20 @@ describe("what the agent asks", () => {
     expect(lost).toMatch(/This was answered already: (?:once|deny)\./);
   });
 
-  it("is answered from another chat of the person", async () => {
+  it("can be answered from another chat of the person", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat } = await requestApproval(room);
     const other = room.chat(work);
     await other.say("/approve");
     expect(await other.texts(1)).toEqual(["Allowed this once: remove build"]);
     expect((await chat.texts(2)).at(-1)).toBe("It says: 3 files are gone (1)");
   });
 
-  it("is nobody else's to answer, neither by a command nor by its button", async () => {
+  it("cannot be answered by another person, neither by a command nor by its button", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat, line } = await asked(room, group);
+    const { room } = await openRoom(agent);
+    const { chat, line } = await requestApproval(room, group);
     const bob = room.chat(bobThere);
     for (const label of ["Once", "Always", "No"]) await bob.press(line(label));
     await bob.say("/approve");
@@ -165,13 +165,13 @@ describe("what the agent asks", () => {
       replies.filter((reply) => reply.includes("Only the person who was asked may answer this.")),
     ).toHaveLength(4);
     expect(replies.filter((reply) => reply.includes("Nothing waits for approval."))).toHaveLength(1);
-    expect([agent.ran.length, (await open(room)).length]).toEqual([0, 1]);
+    expect([agent.ran.length, (await listOpen(room)).length]).toEqual([0, 1]);
     await chat.press(line("Once"));
     expect((await chat.texts(8)).at(-1)).toBe("It says: 3 files are gone (1)");
   });
 
-  it("is nothing when nothing was asked", async () => {
-    const { chat } = await roomFor();
+  it("that does not exist cannot be answered", async () => {
+    const { chat } = await openRoom();
     for (const line of ["/approve", "/deny", "/approve 7"]) await chat.say(line);
     expect(await chat.texts(3)).toEqual([
       "Nothing waits for approval.",
@@ -181,11 +181,11 @@ describe("what the agent asks", () => {
   });
 });
 
-describe("what was said once for all", () => {
-  it("holds for the session, and ends with it", async () => {
+describe("a rule", () => {
+  it("for the session ends with the session", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat } = await requestApproval(room);
     await chat.say("/approve session");
     await chat.texts(3);
     await chat.say("again");
@@ -196,15 +196,15 @@ describe("what was said once for all", () => {
     expect(agent.ran).toHaveLength(2);
   });
 
-  it("holds always, also after a restart, in every session and chat", async () => {
-    const first = await roomFor();
-    const { chat } = await asked(first.room);
+  it("that allows always holds in every session and chat, also after a restart", async () => {
+    const first = await openRoom();
+    const { chat } = await requestApproval(first.room);
     await chat.say("/approve always");
     await chat.texts(3);
     await first.room.gateway.stop();
     const agent = remover();
     const room = await gatewayRoom({ agent, home: await first.home.restart() });
-    // Somebody else is asked. The messenger counts its messages anew, and would be taken to repeat itself.
+    // Another person is asked. Their messages also use up the ids that the first messenger has used.
     const carl = room.chat({ ...ada, chatId: "3", userId: "3" });
     for (const words of ["one", "two", "three"]) await carl.say(words);
     expect((await carl.texts(1))[0]).toContain("May I?");
@@ -214,10 +214,10 @@ describe("what was said once for all", () => {
     expect(await room.chat(work).texts(1)).toEqual(["It says: 3 files are gone (2)"]);
   });
 
-  it("is a no for good, and said so to the agent without asking", async () => {
+  it("that denies always gives the agent the denial without a request", async () => {
     const agent = remover();
-    const { room } = await roomFor(agent);
-    const { chat } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat } = await requestApproval(room);
     await chat.say("/deny never");
     expect((await chat.texts(3))[1]).toBe("Not done, now and from now on: remove build");
     await chat.say("/new");
@@ -228,10 +228,10 @@ describe("what was said once for all", () => {
 });
 
 describe("/approvals", () => {
-  it("holds in the folder for which it was said, is named with it, and is taken back there", async () => {
+  it("shows and removes the rule of a folder, which holds only in that folder", async () => {
     const agent = remover(PATTERN, (said) => ({ folder: said === "elsewhere" ? "/etc" : "/home/ann/shop" }));
-    const { room } = await roomFor(agent);
-    const { chat } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat } = await requestApproval(room);
     await chat.say("/approve always");
     const shop = "`rm -rf build` in `/home/ann/shop`";
     expect((await chat.texts(3))[1]).toBe(`Allowed from now on for ${shop}: remove build`);
@@ -250,10 +250,10 @@ describe("/approvals", () => {
     expect(agent.ran).toHaveLength(2);
   });
 
-  it("is nothing where a yes is for one time only: no such button is there, and it is asked again", async () => {
+  it("has no rule for a request that can only be allowed once: it offers no other button, and is repeated", async () => {
     const agent = remover(PATTERN, () => ({ onlyOnce: true }));
-    const { room } = await roomFor(agent);
-    const { chat, line } = await asked(room);
+    const { room } = await openRoom(agent);
+    const { chat, line } = await requestApproval(room);
     expect(["Once", "In this session", "Always", "No"].map((label) => line(label) !== "")).toEqual([
       true,
       false,
@@ -273,14 +273,14 @@ describe("/approvals", () => {
     expect(agent.ran).toHaveLength(1);
   });
 
-  it("shows what waits and what was said once for all, and takes back what is wanted", async () => {
+  it("lists open requests and rules, and removes a rule", async () => {
     const agent = remover();
-    const { room, chat } = await roomFor(agent);
+    const { room, chat } = await openRoom(agent);
     await chat.say("/approvals");
     expect(await chat.texts(1)).toEqual(["Nothing waits for your approval, and there are no rules."]);
-    await asked(room, ada, 2);
+    await requestApproval(room, ada, 2);
     await chat.say("/approvals");
-    const [{ number } = { number: 0 }] = await open(room);
+    const [{ number } = { number: 0 }] = await listOpen(room);
     expect((await chat.texts(3)).at(-1)).toBe(
       `**Waiting for your approval**\n- ${number}: remove build, asked now, open for 5m more; \`/approve ${number}\` or \`/deny ${number}\``,
     );
@@ -308,13 +308,13 @@ describe("/approvals", () => {
     expect(agent.ran).toHaveLength(1);
   });
 
-  it("names nothing in a group that was asked or said elsewhere", async () => {
-    const { room } = await roomFor();
-    const { chat } = await asked(room);
+  it("shows no requests and rules of other chats in a group", async () => {
+    const { room } = await openRoom();
+    const { chat } = await requestApproval(room);
     await chat.say("/approve always");
     await chat.texts(3);
-    const other = await roomFor(remover("something else"));
-    await asked(other.room);
+    const other = await openRoom(remover("something else"));
+    await requestApproval(other.room);
     const inGroup = other.room.chat(group);
     await inGroup.say("/approvals");
     const [there = ""] = await inGroup.texts(1);

@@ -3,8 +3,8 @@ import { chatQueues, type QueueStep } from "./chat-queues.ts";
 
 type Step = readonly string[];
 
-/** Queues whose steps are done one by one, when the test says so. */
-function held(together = 2, most = 4) {
+/** Queues whose steps end when the test ends them. */
+function openQueues(together = 2, most = 4) {
   const steps: { readonly items: Step; readonly end: PromiseWithResolvers<QueueStep> }[] = [];
   const overflowed: string[] = [];
   const failures: unknown[] = [];
@@ -26,7 +26,7 @@ function held(together = 2, most = 4) {
     queues,
     overflowed,
     failures,
-    begun: () => steps.map(({ items }) => items),
+    listStarted: () => steps.map(({ items }) => items),
     /** Ends the n-th step. */
     async end(number: number, step?: QueueStep): Promise<void> {
       const one = steps[number - 1];
@@ -41,34 +41,34 @@ function held(together = 2, most = 4) {
 }
 
 describe("the queues of chats", () => {
-  it("take a bounded number of one chat's items at a time, in order, and another chat's beside them", async () => {
-    const { queues, begun, end } = held();
+  it("process a bounded number of items of one chat at a time, in order, and other chats in parallel", async () => {
+    const { queues, listStarted, end } = openQueues();
     const stored = ["1", "2", "3", "4"].map((item) => queues.add("flood", item));
     void queues.add("other", "honest");
-    expect(begun()).toEqual([["1"], ["honest"]]);
+    expect(listStarted()).toEqual([["1"], ["honest"]]);
     await end(1);
-    expect(begun().slice(2)).toEqual([["2", "3"]]);
+    expect(listStarted().slice(2)).toEqual([["2", "3"]]);
     await end(3, { taken: 1 });
-    expect(begun().slice(3)).toEqual([["3", "4"]]);
+    expect(listStarted().slice(3)).toEqual([["3", "4"]]);
     await end(4);
     await Promise.all(stored);
   });
 
-  it("wait for what is still to be done with an item before they take the next of its chat", async () => {
-    const { queues, begun, end } = held();
+  it("finish the work on an item before they process the next of its chat", async () => {
+    const { queues, listStarted, end } = openQueues();
     const after = Promise.withResolvers<void>();
     const first = queues.add("chat", "/new");
     void queues.add("chat", "hello");
     await end(1, { taken: 1, after: after.promise });
     await first;
-    expect(begun()).toEqual([["/new"]]);
+    expect(listStarted()).toEqual([["/new"]]);
     after.resolve();
     await end(2);
-    expect(begun()).toEqual([["/new"], ["hello"]]);
+    expect(listStarted()).toEqual([["/new"], ["hello"]]);
   });
 
-  it("reject what is behind an item that was not stored, and nothing of other chats; later ones are taken", async () => {
-    const { queues, begun, fail, end, failures } = held();
+  it("reject the items behind one that was not stored, accept later ones, and do not affect other chats", async () => {
+    const { queues, listStarted, fail, end, failures } = openQueues();
     const error = new Error("the disk is full");
     const settled = Promise.allSettled(["1", "2", "3"].map((item) => queues.add("chat", item)));
     const other = queues.add("other", "a");
@@ -78,11 +78,11 @@ describe("the queues of chats", () => {
     await end(2);
     await other;
     void queues.add("chat", "1");
-    expect(begun().at(-1)).toEqual(["1"]);
+    expect(listStarted().at(-1)).toEqual(["1"]);
   });
 
-  it("hold no more than their bound", async () => {
-    const { queues, overflowed, end } = held(4, 4);
+  it("hold a bounded number of items", async () => {
+    const { queues, overflowed, end } = openQueues(4, 4);
     const added = ["1", "2", "3", "4", "5", "6"].map((item) => queues.add("chat", item));
     expect(overflowed).toEqual(["5", "6"]);
     await end(1);

@@ -26,7 +26,7 @@ interface Attempt {
   readonly nonce: string;
 }
 
-/** An error is thrown, which no platform should do. */
+/** `Error`: `send` throws it, which breaks the contract of a platform. */
 type Planned = SendOutcome | Promise<SendOutcome> | Error;
 
 interface Post {
@@ -35,21 +35,21 @@ interface Post {
   readonly attempts: readonly Attempt[];
   readonly lookUps: readonly string[];
   readonly log: readonly string[];
-  /** What the messenger does with the next attempts; with all others, it takes them. */
+  /** The outcomes of the next attempts. All others are sent. */
   answer(...next: readonly Planned[]): void;
   /** The texts of the attempts, in order. */
   words(chat?: string): string[];
-  /** Decides what becomes of every attempt that nothing is planned for. */
+  /** Decides the outcome of every attempt that has no planned one. */
   fault(decide: (words: string) => SendOutcome | undefined): void;
   /** Lets time pass, in steps. */
   pass(ms: number, step?: number): Promise<void>;
-  /** Sets the system clock ahead of where it should be, or back. */
+  /** Sets the system clock ahead of the real time, or back. */
   setClock(ms: number): void;
-  /** Another gateway process over the same file; the messenger is the same. */
+  /** Another gateway process with the same file and the same messenger. */
   restart(): Promise<Outbox>;
 }
 
-async function post(
+async function openPost(
   options: Partial<OutboxOptions> & {
     readonly outbound?: PlatformTraits["outbound"];
     readonly storeAs?: (store: Store) => Store;
@@ -131,7 +131,7 @@ async function post(
       attempts.filter((one) => chat === undefined || one.chat === chat).map(({ words }) => words),
     async pass(ms, step = 250) {
       for (const until = Date.now() + ms; Date.now() < until; ) {
-        // What was set off by a timer comes to its end before the next one.
+        // The work that a timer started ends before the next timer.
         for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
         await vi.advanceTimersByTimeAsync(Math.min(step, until - Date.now()));
       }
@@ -140,15 +140,15 @@ async function post(
   };
 }
 
-const statesIn = ({ file }: Home): unknown[] =>
+const readStates = ({ file }: Home): unknown[] =>
   look(file, (db) => db.prepare("select state from deliveries order by n").pluck().all());
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-describe("what goes to one chat", () => {
-  it("goes in order: nothing overtakes what has to be tried again, and other chats do not wait for it", async () => {
-    const { out, answer, words, pass, home } = await post();
+describe("the deliveries of one chat", () => {
+  it("are sent in order: none overtakes a retry, and other chats do not wait for it", async () => {
+    const { out, answer, words, pass, home } = await openPost();
     answer(later);
     await out.sendText(ada, "one");
     await out.sendText(ada, "two");
@@ -157,11 +157,11 @@ describe("what goes to one chat", () => {
     expect(words()).toEqual(["one", "for Bob"]);
     await pass(1000);
     expect(words("1")).toEqual(["one", "one", "two"]);
-    expect(statesIn(home)).toEqual(["sent", "sent", "sent"]);
+    expect(readStates(home)).toEqual(["sent", "sent", "sent"]);
   });
 
-  it("keeps its order while it is being stored, whoever looks meanwhile", async () => {
-    const { out, words, pass } = await post();
+  it("keep their order when the outbox is polled while they are stored", async () => {
+    const { out, words, pass } = await openPost();
     const long = Array.from({ length: 5 }, (_, n) => `${n} ${"x".repeat(4000)}`).join("\n\n");
     await Promise.all([
       out.sendText(ada, long),
@@ -178,9 +178,9 @@ describe("what goes to one chat", () => {
   });
 });
 
-describe("what is not taken", () => {
-  it("is tried again after a second, then after twice as long each time, up to ten minutes", async () => {
-    const { out, answer, attempts, pass } = await post();
+describe("a delivery that the messenger does not accept", () => {
+  it("is retried after a second, then after twice as long each time, up to ten minutes", async () => {
+    const { out, answer, attempts, pass } = await openPost();
     answer(...Array.from({ length: 13 }, () => later));
     await out.sendText(ada, "hello");
     await pass(60 * MINUTE, 1000);
@@ -193,8 +193,8 @@ describe("what is not taken", () => {
     expect(waits).toHaveLength(13);
   });
 
-  it("is tried again when the messenger says, and not before", async () => {
-    const { out, answer, attempts, pass } = await post();
+  it("is retried after the time that the messenger names, and not before", async () => {
+    const { out, answer, attempts, pass } = await openPost();
     answer({ ...later, retryAfterMs: 42_000 } as SendOutcome);
     await out.sendText(ada, "hello");
     await pass(41_000);
@@ -203,12 +203,12 @@ describe("what is not taken", () => {
     expect(attempts).toHaveLength(2);
   });
 
-  it("is given up after more than a day, and the person is told once", async () => {
-    const { out, answer, attempts, words, pass, home } = await post();
-    const { session } = await sessionOf(home);
+  it("is dropped after more than a day, and the person gets one notice", async () => {
+    const { out, answer, attempts, words, pass, home } = await openPost();
+    const { session } = await createSession(home);
     answer(...Array.from({ length: 160 }, () => later));
     await out.enqueue(ada, [{ target: ada, parts: [textPart("hello")] }], { session });
-    // The store takes its own time, in which the fake one goes on.
+    // The store works in real time, while the fake time advances.
     await pass(100 * 60 * MINUTE, MINUTE);
     const [first, last] = [attempts[0], attempts[159]];
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(24 * 60 * MINUTE);
@@ -216,13 +216,13 @@ describe("what is not taken", () => {
       "hello",
       expect.stringMatching(/could not be delivered here: Not now\./),
     ]);
-    expect(statesIn(home)).toEqual(["dead", "sent"]);
+    expect(readStates(home)).toEqual(["dead", "sent"]);
   });
 
-  it("is given up at once when they say no; the person is told once, if they can be, and the next is sent", async () => {
-    const { out, answer, words, pass, home, log } = await post();
-    const { session } = await sessionOf(home);
-    // Neither the answer nor the word about it is wanted.
+  it("is dropped at once when it is refused; the person gets one notice if possible, and the next delivery is sent", async () => {
+    const { out, answer, words, pass, home, log } = await openPost();
+    const { session } = await createSession(home);
+    // The messenger refuses the answer and the notice.
     answer(no, no);
     await out.enqueue(ada, [{ target: ada, parts: [textPart("hello")] }], { session });
     await out.sendText(ada, "and then");
@@ -232,23 +232,23 @@ describe("what is not taken", () => {
       expect.stringMatching(/could not be delivered here: You are not wanted here\. .*\/history shows it/),
       "and then",
     ]);
-    expect(statesIn(home).toSorted()).toEqual(["dead", "dead", "sent"]);
+    expect(readStates(home).toSorted()).toEqual(["dead", "dead", "sent"]);
     expect(log.filter((line) => line === "not delivered; dropped")).toHaveLength(2);
   });
 });
 
-describe("a delivery that the platform answers with an error every time", () => {
+describe("a delivery that fails with an error every time", () => {
   const NOTICE = /could not be delivered here: Server error\. It is tried again for about a day\./;
-  /** The messenger never takes what has these words, and tells what became of everything else. */
-  const unless =
+  /** The messenger rejects every message that matches, and accepts all others. */
+  const failMatching =
     (refused: RegExp, refusal: SendOutcome = failed) =>
     (words: string): SendOutcome | undefined =>
       refused.test(words) ? refusal : undefined;
 
-  it("steps aside within half a minute: later ones go on in order, and the person is told once, in its place", async () => {
-    const { out, words, pass, home, fault } = await post();
-    const { session } = await sessionOf(home);
-    fault(unless(/two/));
+  it("is deferred within half a minute: later ones are sent in order, and a notice takes its place", async () => {
+    const { out, words, pass, home, fault } = await openPost();
+    const { session } = await createSession(home);
+    fault(failMatching(/two/));
     const parts = ["one", "two", "three"].map((part) => ({ target: ada, parts: [textPart(part)] }));
     await out.enqueue(ada, parts, { session });
     await out.sendText(ada, "and then");
@@ -265,9 +265,9 @@ describe("a delivery that the platform answers with an error every time", () => 
     ]);
   });
 
-  it("is retried at growing intervals beside the others, and arrives when the platform takes it", async () => {
-    const { out, words, pass, fault, attempts, home } = await post();
-    fault(unless(/two/));
+  it("is retried at growing intervals beside the others, and arrives when the messenger accepts it", async () => {
+    const { out, words, pass, fault, attempts, home } = await openPost();
+    fault(failMatching(/two/));
     await out.sendText(ada, "two");
     await pass(20 * MINUTE, 1000);
     const waits = attempts
@@ -282,16 +282,16 @@ describe("a delivery that the platform answers with an error every time", () => 
     await pass(60 * MINUTE, 1000);
     expect(words().at(-1)).toBe("two");
     expect(words().filter((one) => NOTICE.test(one))).toHaveLength(1);
-    expect(statesIn(home)).toEqual(["sent", "sent"]);
+    expect(readStates(home)).toEqual(["sent", "sent"]);
   });
 
-  it("is dead after about a day, without another word to the person", async () => {
-    const { out, words, pass, fault, home, attempts } = await post();
-    fault(unless(/two/));
+  it("is dropped after about a day, without a second notice", async () => {
+    const { out, words, pass, fault, home, attempts } = await openPost();
+    fault(failMatching(/two/));
     await out.sendText(ada, "two");
     await pass(60 * 60 * MINUTE, MINUTE);
     expect(words().filter((one) => one !== "two")).toEqual([expect.stringMatching(NOTICE)]);
-    expect(statesIn(home)).toEqual(["dead", "sent"]);
+    expect(readStates(home)).toEqual(["dead", "sent"]);
     const own = attempts.filter((one) => one.words === "two");
     expect(own).toHaveLength(35);
     const hours = ((own.at(-1)?.at ?? 0) - (own[0]?.at ?? 0)) / (60 * MINUTE);
@@ -299,15 +299,15 @@ describe("a delivery that the platform answers with an error every time", () => 
     expect(hours).toBeLessThan(30);
   });
 
-  it("stays aside after a restart, and so does the place of its notice", async () => {
-    const { out, words, pass, fault, restart } = await post();
+  it("stays deferred after a restart, and its notice keeps its position", async () => {
+    const { out, words, pass, fault, restart } = await openPost();
     fault((one) => (/two|delivered/.test(one) ? failed : undefined));
     await out.sendText(ada, "two");
     // The notice fails as well, and is being retried when the process ends.
     await pass(20_000);
     await out.sendText(ada, "later");
     await restart();
-    fault(unless(/two/));
+    fault(failMatching(/two/));
     const before = words().length;
     await pass(MINUTE);
     const after = words()
@@ -316,13 +316,13 @@ describe("a delivery that the platform answers with an error every time", () => 
     expect(after).toEqual([expect.stringMatching(NOTICE), "later"]);
   });
 
-  it("does not step aside while the platform is down or asks to wait: everything waits in order", async () => {
-    const { out, words, pass, fault, home } = await post();
-    fault(unless(/./, later));
+  it("is not deferred while the messenger is down or asks to wait: everything stays in order", async () => {
+    const { out, words, pass, fault, home } = await openPost();
+    fault(failMatching(/./, later));
     await out.sendText(ada, "one");
     await out.sendText(ada, "two");
     await pass(20 * MINUTE, 1000);
-    fault(unless(/./, { state: "not_sent", reason: "Too fast.", retryAfterMs: 60_000 }));
+    fault(failMatching(/./, { state: "not_sent", reason: "Too fast.", retryAfterMs: 60_000 }));
     await pass(20 * MINUTE, 1000);
     expect(await home.store.outbox.listDeferredDeliveries({ limit: 9 })).toEqual([]);
     const before = words().length;
@@ -331,21 +331,21 @@ describe("a delivery that the platform answers with an error every time", () => 
     expect(words().slice(before)).toEqual(["one", "two"]);
   });
 
-  it("steps aside as soon after an outage as at any other time", async () => {
-    const { out, words, pass, fault } = await post();
-    fault(unless(/./, later));
+  it("is deferred as soon after an outage as at any other time", async () => {
+    const { out, words, pass, fault } = await openPost();
+    fault(failMatching(/./, later));
     await out.sendText(ada, "two");
     await out.sendText(ada, "and then");
     await pass(60 * MINUTE, 1000);
-    fault(unless(/two/));
-    // One wait of the outage may still be under way.
+    fault(failMatching(/two/));
+    // One back-off of the outage may still be in progress.
     await pass(13 * MINUTE + 30_000, 1000);
     expect(words()).toContain("and then");
   });
 
-  it("steps aside, too, when the connection breaks over it every time while others are taken", async () => {
-    const { out, words, pass, fault } = await post();
-    fault(unless(/upload/, broken));
+  it("is also deferred when the connection breaks at each of its attempts while others succeed", async () => {
+    const { out, words, pass, fault } = await openPost();
+    fault(failMatching(/upload/, broken));
     await out.sendText(ada, "upload");
     await out.sendText(ada, "and then");
     await pass(2 * MINUTE);
@@ -360,9 +360,9 @@ describe("a delivery that the platform answers with an error every time", () => 
     ]);
   });
 
-  it("keeps its mark when it may have arrived", async () => {
-    const { out, words, pass, fault } = await post();
-    fault(unless(/two/, { state: "unknown", reason: "Server error.", cause: "message" }));
+  it("keeps the mark of a possible repetition when it may have arrived", async () => {
+    const { out, words, pass, fault } = await openPost();
+    fault(failMatching(/two/, { state: "unknown", reason: "Server error.", cause: "message" }));
     await out.sendText(ada, "two");
     await pass(30_000);
     expect(
@@ -381,7 +381,7 @@ describe("a step of the system clock", () => {
     ["back", -HOUR_MS],
     ["ahead", HOUR_MS],
   ])("%s does not delay the retry of a delivery", async (_, step) => {
-    const { out, answer, words, pass, setClock } = await post();
+    const { out, answer, words, pass, setClock } = await openPost();
     answer(later);
     await out.sendText(ada, "hello");
     await out.sendText(ada, "and then");
@@ -391,8 +391,8 @@ describe("a step of the system clock", () => {
     expect(words()).toEqual(["hello", "hello", "and then"]);
   });
 
-  it("back does not hold up the rest of a long answer", async () => {
-    const { out, words, pass, setClock, home } = await post({ draftEveryMs: 1100 });
+  it("back does not delay the rest of a long answer", async () => {
+    const { out, words, pass, setClock, home } = await openPost({ draftEveryMs: 1100 });
     const runner = localRunner();
     await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
     const turn = await beginTurn(home, runner.id);
@@ -406,8 +406,8 @@ describe("a step of the system clock", () => {
     expect(words()).toEqual(["one", "two", "three"]);
   });
 
-  it("ahead by two days leaves nothing that waits two days after a restart at the right time", async () => {
-    const { out, answer, words, pass, setClock, restart } = await post();
+  it("ahead by two days does not delay a retry after a restart with the right time", async () => {
+    const { out, answer, words, pass, setClock, restart } = await openPost();
     setClock(48 * HOUR_MS);
     answer(later);
     await out.sendText(ada, "hello");
@@ -418,8 +418,8 @@ describe("a step of the system clock", () => {
     expect(words()).toEqual(["hello", "hello"]);
   });
 
-  it("back before a restart, and right again soon after it: a stored wait is looked at every minute", async () => {
-    const { out, answer, attempts, pass, setClock, restart } = await post();
+  it("back before a restart, corrected soon after it, delays a stored retry by a minute at most", async () => {
+    const { out, answer, attempts, pass, setClock, restart } = await openPost();
     answer(...Array.from({ length: 9 }, () => later));
     await out.sendText(ada, "hello");
     await pass(6 * MINUTE);
@@ -432,17 +432,17 @@ describe("a step of the system clock", () => {
   });
 });
 
-describe("what may have arrived", () => {
-  it("is sent again with a mark where nobody can know", async () => {
-    const { out, answer, words, pass } = await post();
+describe("a delivery that may have arrived", () => {
+  it("is sent again with a mark if the messenger cannot find it", async () => {
+    const { out, answer, words, pass } = await openPost();
     answer(broken);
     await out.sendText(ada, "hello");
     await pass(2000);
     expect(words()).toEqual(["hello", `${REPEATED_MARK}\nhello`]);
   });
 
-  it("is what a platform leaves behind that breaks its promise: it is not sent every second", async () => {
-    const { out, answer, words, pass } = await post();
+  it("because the platform threw an error is retried with back-off, not every second", async () => {
+    const { out, answer, words, pass } = await openPost();
     answer(new Error("a slip"), new Error("a slip"));
     await out.sendText(ada, "hello");
     await pass(2000);
@@ -450,8 +450,8 @@ describe("what may have arrived", () => {
     expect(words()).toEqual(["hello", `${REPEATED_MARK}\nhello`, `${REPEATED_MARK}\nhello`]);
   });
 
-  it("is sent again under the same name, without a mark, where the messenger knows it by that", async () => {
-    const { out, answer, attempts, words, pass } = await post({ outbound: "idempotent" });
+  it("is sent again with the same nonce, without a mark, if the messenger drops duplicates", async () => {
+    const { out, answer, attempts, words, pass } = await openPost({ outbound: "idempotent" });
     answer(broken);
     await out.sendText(ada, "hello");
     await pass(2000);
@@ -459,19 +459,22 @@ describe("what may have arrived", () => {
     expect(new Set(attempts.map(({ nonce }) => nonce)).size).toBe(1);
   });
 
-  it("is looked up first where that can be done, again if need be, and sent only if it is not there", async () => {
+  it("is looked up first if the messenger can do that, with retries, and is sent only if it is absent", async () => {
     const answers = [
       () => Promise.reject(new Error("no connection")),
       async () => "m1",
       async () => undefined,
     ];
     const found = (): Promise<string | undefined> => answers.shift()?.() ?? Promise.resolve(undefined);
-    const { out, answer, words, lookUps, pass, home } = await post({ outbound: "can_be_looked_up", found });
+    const { out, answer, words, lookUps, pass, home } = await openPost({
+      outbound: "can_be_looked_up",
+      found,
+    });
     answer(broken);
     await out.sendText(ada, "there");
     await pass(2000);
     await pass(4000);
-    expect([words(), lookUps.length, statesIn(home)]).toEqual([["there"], 2, ["sent"]]);
+    expect([words(), lookUps.length, readStates(home)]).toEqual([["there"], 2, ["sent"]]);
     answer(broken);
     await out.sendText(ada, "not there");
     await pass(2000);
@@ -479,8 +482,8 @@ describe("what may have arrived", () => {
   });
 });
 
-describe("whatever happens meanwhile", () => {
-  it("what was sent is not sent again because it cannot be noted for a while", async () => {
+describe("the outbox", () => {
+  it("does not repeat a delivery when storing its outcome fails for a while", async () => {
     let failures = 3;
     const storeAs = (store: Store): Store => ({
       ...store,
@@ -492,17 +495,17 @@ describe("whatever happens meanwhile", () => {
         },
       },
     });
-    const { out, words, pass, log, home } = await post({ storeAs });
+    const { out, words, pass, log, home } = await openPost({ storeAs });
     await out.sendText(ada, "hello");
     await pass(10_000);
     expect(words()).toEqual(["hello"]);
-    expect(statesIn(home)).toEqual(["sent"]);
+    expect(readStates(home)).toEqual(["sent"]);
     expect(log.filter((line) => /outcome of a delivery could not be stored/.test(line))).toHaveLength(3);
   });
 
-  it("a session that is removed while something of it is being sent holds up nothing", async () => {
-    const { out, answer, words, pass, home, log } = await post();
-    const { session } = await sessionOf(home);
+  it("is not blocked by a session that is removed while its delivery is in progress", async () => {
+    const { out, answer, words, pass, home, log } = await openPost();
+    const { session } = await createSession(home);
     const sending = Promise.withResolvers<SendOutcome>();
     answer(sending.promise);
     await out.enqueue(ada, [{ target: ada, parts: [textPart("hello")] }], { session });
@@ -514,9 +517,9 @@ describe("whatever happens meanwhile", () => {
     expect(log).toEqual([]);
   });
 
-  it("nothing is begun while the connection may be another's", async () => {
+  it("starts no delivery while another process may hold the connection", async () => {
     let mine = false;
-    const { out, words, pass } = await post({ canSend: () => mine });
+    const { out, words, pass } = await openPost({ canSend: () => mine });
     await out.sendText(ada, "hello");
     await pass(10_000);
     expect(words()).toEqual([]);
@@ -525,8 +528,8 @@ describe("whatever happens meanwhile", () => {
     expect(words()).toEqual(["hello"]);
   });
 
-  it("what was never seen is sent, also when a look begins behind it", async () => {
-    const { out, words, pass, home } = await post();
+  it("sends a delivery that it has not seen, also when a poll starts after its number", async () => {
+    const { out, words, pass, home } = await openPost();
     const { store, clock } = home;
     const deliveries = ["one", "two"].map((words) => ({ target: bob, parts: [textPart(words)] }));
     const stored = await store.outbox.enqueue({ deliveries, runner: "", now: clock.now() });
@@ -535,8 +538,8 @@ describe("whatever happens meanwhile", () => {
     expect(words()).toEqual(["one", "two"]);
   });
 
-  it("a draft that another process has ended is sent, though newer ones were seen before it", async () => {
-    const { out, words, pass, home } = await post();
+  it("sends a draft that another process has ended, though it has seen newer deliveries", async () => {
+    const { out, words, pass, home } = await openPost();
     const { store, clock } = home;
     const runner = localRunner();
     await store.runners.recordHeartbeat({ runner, now: clock.now() });
@@ -565,15 +568,15 @@ describe("whatever happens meanwhile", () => {
     expect(words()).toEqual(["newer"]);
     await out.poll(0);
     await pass(500);
-    // Whether anything of it was shown is not known here.
+    // This process cannot know whether a part of it was shown.
     expect(words("1")).toEqual([`${REPEATED_MARK}\nwhole`]);
     await out.poll(0);
     await pass(500);
     expect(words()).toHaveLength(2);
   });
 
-  it("the end waits for what is being sent, begins nothing more, and leaves the rest for the next start", async () => {
-    const { out, answer, words, home } = await post();
+  it("finishes the delivery in progress at shutdown, starts no other, and leaves the rest for the next start", async () => {
+    const { out, answer, words, home } = await openPost();
     const sending = Promise.withResolvers<SendOutcome>();
     answer(sending.promise);
     await out.sendText(ada, "one");
@@ -587,11 +590,11 @@ describe("whatever happens meanwhile", () => {
     sending.resolve({ state: "sent", messageId: "m1" });
     await closed;
     expect(words()).toEqual(["one"]);
-    expect(statesIn(home)).toEqual(["sent", "waiting"]);
+    expect(readStates(home)).toEqual(["sent", "waiting"]);
   });
 });
 
-async function sessionOf({ sessions }: Home): Promise<{ session: string }> {
+async function createSession({ sessions }: Home): Promise<{ session: string }> {
   const { id } = await sessions.create({ person: OWNER }, { id: "talk" });
   return { session: id };
 }
@@ -609,6 +612,6 @@ async function beginTurn({ store, clock }: Home, runner: string): Promise<{ turn
     now: clock.now(),
   });
   if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
-    throw new Error("the turn has not begun");
+    throw new Error("the turn has not started");
   return { turn: accepted.turn.number, fence: accepted.turn.fence };
 }

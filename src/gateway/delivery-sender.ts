@@ -67,36 +67,36 @@ export function deliverySender(options: SenderOptions): (queue: DeliveryQueue) =
       await pause(RETRY_MS, closing);
       return { retry: queued };
     }
-    const begun =
+    const started =
       status.state === "sending"
         ? delivery
         : await store.outbox.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
-    if (begun === undefined) return {};
-    const sent = await attemptSend({ store, platform, signal: cutting }, begun);
-    queue.lastSend = { turn: begun.turn ?? queue.lastSend?.turn, at: clock.monotonic() };
-    if (sent.state !== "sent") return handleFailure(queued, begun, sent);
+    if (started === undefined) return {};
+    const sent = await attemptSend({ store, platform, signal: cutting }, started);
+    queue.lastSend = { turn: started.turn ?? queue.lastSend?.turn, at: clock.monotonic() };
+    if (sent.state !== "sent") return handleFailure(queued, started, sent);
     sentCount += 1;
-    await settleDelivery(options, begun, { state: "sent", platformMessageId: sent.messageId });
+    await settleDelivery(options, started, { state: "sent", platformMessageId: sent.messageId });
     return {};
   }
 
   async function handleFailure(
     queued: QueuedDelivery,
-    begun: Delivery,
+    started: Delivery,
     sent: Parameters<typeof decideRetry>[1],
   ): Promise<AttemptResult> {
     // When the connection breaks over this delivery while others get through, the delivery is the cause.
     const othersPass = queued.othersSent !== undefined && sentCount > queued.othersSent;
     const failure = sent.state === "unknown" && othersPass ? { ...sent, cause: "message" as const } : sent;
-    const { outcome, waitMs } = decideRetry(begun, failure, clock);
+    const { outcome, waitMs } = decideRetry(started, failure, clock);
     const due = computeDueTime(clock, waitMs);
-    const notice = await buildUndeliveredNotice(store, begun, outcome);
-    const settled = await settleDelivery(options, begun, outcome, notice);
+    const notice = await buildUndeliveredNotice(store, started, outcome);
+    const settled = await settleDelivery(options, started, outcome, notice);
     if (settled === undefined) return {};
     const withNotice = settled.notice && { notice: settled.notice };
     if (outcome.state !== "waiting") return { ...withNotice };
     const next = { delivery: settled, due, othersSent: queued.othersSent ?? sentCount };
-    if (!outcome.deferred || isDeferred(begun)) return { retry: next };
+    if (!outcome.deferred || isDeferred(started)) return { retry: next };
     return { deferred: next, ...withNotice };
   }
 

@@ -21,7 +21,7 @@ interface Seen {
   readonly replyTo?: string | undefined;
 }
 
-interface Desk {
+interface DraftSetup {
   readonly home: Home;
   readonly turn: Turn;
   readonly shown: readonly Seen[];
@@ -30,8 +30,8 @@ interface Desk {
   pass(ms: number): Promise<void>;
 }
 
-/** A turn that has begun, and a messenger in which its answer can be shown. */
-async function desk(): Promise<Desk> {
+/** A turn in progress, and a messenger that shows its answer. */
+async function startDraft(): Promise<DraftSetup> {
   const clock: FakeClock = { ...fakeClock(), now: () => Date.now() };
   const home = await openHome({}, clock);
   const { store } = home;
@@ -45,7 +45,7 @@ async function desk(): Promise<Desk> {
     claim: { runner: runner.id, take: "one" },
   });
   if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
-    throw new Error("no turn has begun");
+    throw new Error("no turn has started");
   const { turn } = accepted;
   const shown: Seen[] = [];
   const planned: (SendOutcome | { readonly state: "gone" })[] = [];
@@ -91,15 +91,15 @@ async function desk(): Promise<Desk> {
 }
 
 const keep = (): Promise<void> => Promise.resolve();
-const deliveriesIn = ({ file }: Home): unknown[] =>
+const listDeliveries = ({ file }: Home): unknown[] =>
   look(file, (db) => db.prepare("select state from deliveries order by n").pluck().all());
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-describe("an answer that is being written", () => {
-  it("is shown after a second, as a reply, then edited no faster than the messenger allows, and only when it has grown", async () => {
-    const { draft: begin, shown, pass, home } = await desk();
+describe("an answer in progress", () => {
+  it("is shown after a second, as a reply, then edited at most as often as the messenger allows, and only when there is new text", async () => {
+    const { draft: begin, shown, pass, home } = await startDraft();
     const own = begin();
     own.update("Once", keep);
     await pass(900);
@@ -114,11 +114,11 @@ describe("an answer that is being written", () => {
     expect(shown).toHaveLength(2);
     expect((shown[1]?.at ?? 0) - (shown[0]?.at ?? 0)).toBeGreaterThanOrEqual(EVERY);
     expect(await own.end()).toBe(1);
-    expect(deliveriesIn(home)).toEqual(["draft"]);
+    expect(listDeliveries(home)).toEqual(["draft"]);
   });
 
-  it("is not shown at all when it is whole within a second, nor while there is nothing to read", async () => {
-    const { draft: begin, shown, pass, home } = await desk();
+  it("is not shown when it is complete within a second, nor while it has no text", async () => {
+    const { draft: begin, shown, pass, home } = await startDraft();
     const own = begin();
     own.update(" \n", keep);
     await pass(5000);
@@ -127,11 +127,11 @@ describe("an answer that is being written", () => {
     expect(await own.end()).toBeUndefined();
     own.update("more", keep);
     await pass(5000);
-    expect([shown, deliveriesIn(home)]).toEqual([[], []]);
+    expect([shown, listDeliveries(home)]).toEqual([[], []]);
   });
 
-  it("is shown as far as a message goes, with its code closed and no half characters", async () => {
-    const { draft: begin, shown, pass } = await desk();
+  it("is shown up to the length of one message, with its code block closed and no half characters", async () => {
+    const { draft: begin, shown, pass } = await startDraft();
     const own = begin();
     own.update(`${"x".repeat(97)}😀 and so on`, keep);
     await pass(1100);
@@ -145,8 +145,8 @@ describe("an answer that is being written", () => {
     await own.end();
   });
 
-  it("is stored before each showing, and not shown where that fails", async () => {
-    const { draft: begin, shown, pass, home } = await desk();
+  it("is stored before it is shown, and not shown when that fails", async () => {
+    const { draft: begin, shown, pass, home } = await startDraft();
     const own = begin();
     const steps: string[] = [];
     const kept = (words: string) => async (): Promise<void> =>
@@ -160,12 +160,12 @@ describe("an answer that is being written", () => {
     expect(steps).toEqual(["Once, 0 shown before", "Once upon, 1 shown before"]);
     expect(shown.map(({ words }) => words)).toEqual(["Once …", "Once upon …"]);
     expect(await own.end()).toBe(1);
-    expect(deliveriesIn(home)).toEqual(["draft"]);
+    expect(listDeliveries(home)).toEqual(["draft"]);
   });
 
-  it("waits until nothing else is on its way to the chat", async () => {
+  it("is shown only after all other deliveries to the chat", async () => {
     let free = false;
-    const { draft: begin, shown, pass } = await desk();
+    const { draft: begin, shown, pass } = await startDraft();
     const own = begin({ isIdle: () => free });
     own.update("Once", keep);
     await pass(5000);
@@ -176,8 +176,8 @@ describe("an answer that is being written", () => {
     await own.end();
   });
 
-  it("goes on in the message that an earlier attempt has shown", async () => {
-    const { draft: begin, turn, shown, pass } = await desk();
+  it("continues in the message that an earlier attempt has shown", async () => {
+    const { draft: begin, turn, shown, pass } = await startDraft();
     const own = begin({ turn: { ...turn, draftDelivery: { delivery: 5, shown: { messageId: "m0" } } } });
     own.update("Again", keep);
     await pass(1100);
@@ -186,22 +186,22 @@ describe("an answer that is being written", () => {
   });
 });
 
-describe("a messenger that does not take a draft", () => {
-  it("is asked again when it says, and not before", async () => {
-    const { draft: begin, answer, shown, pass, home } = await desk();
+describe("a messenger that does not accept a draft", () => {
+  it("gets it again after the time that it names, and not before", async () => {
+    const { draft: begin, answer, shown, pass, home } = await startDraft();
     answer({ state: "not_sent", reason: "Too fast.", retryAfterMs: 3000 });
     const own = begin();
     own.update("Once", keep);
     await pass(3900);
     expect(shown).toHaveLength(1);
-    expect(deliveriesIn(home)).toEqual([]);
+    expect(listDeliveries(home)).toEqual([]);
     await pass(600);
     expect(shown).toHaveLength(2);
     expect(await own.end()).toBeDefined();
   });
 
-  it("is left alone once it has said no, and nothing is left behind", async () => {
-    const { draft: begin, answer, shown, pass, home } = await desk();
+  it("gets no further draft after a refusal, and no row remains", async () => {
+    const { draft: begin, answer, shown, pass, home } = await startDraft();
     answer({ state: "refused", reason: "No." });
     const own = begin();
     own.update("Once", keep);
@@ -210,11 +210,11 @@ describe("a messenger that does not take a draft", () => {
     await pass(5000);
     expect(shown).toHaveLength(1);
     expect(await own.end()).toBeUndefined();
-    expect(deliveriesIn(home)).toEqual([]);
+    expect(listDeliveries(home)).toEqual([]);
   });
 
-  it("may have taken it: then the last text goes where it may be, and no second draft is shown", async () => {
-    const { draft: begin, answer, shown, pass, home } = await desk();
+  it("but may have shown it gets the final text in that message, and no second draft", async () => {
+    const { draft: begin, answer, shown, pass, home } = await startDraft();
     answer({ state: "unknown", reason: "It broke." });
     const own = begin();
     own.update("Once", keep);
@@ -223,6 +223,6 @@ describe("a messenger that does not take a draft", () => {
     await pass(5000);
     expect(shown).toHaveLength(1);
     expect(await own.end()).toBe(1);
-    expect(deliveriesIn(home)).toEqual(["draft"]);
+    expect(listDeliveries(home)).toEqual(["draft"]);
   });
 });

@@ -93,17 +93,17 @@ export function draft(options: DraftOptions): Draft {
     await save();
     const { number, fence, target } = turn;
     const replyTo = options.replyTo();
-    const begun = await store.outbox.beginDraft({
+    const started = await store.outbox.beginDraft({
       turn: number,
       fence,
       target,
       ...(replyTo !== undefined && { replyTo }),
       now: clock.now(),
     });
-    if (isRefused(begun)) return "never";
-    delivery = begun.number;
+    if (isRefused(started)) return "never";
+    delivery = started.number;
     // With the nonce of the delivery, a later attempt finds this message.
-    const sent = await platform.send({ ...buildOutbound(shownText), nonce: begun.nonce }, never);
+    const sent = await platform.send({ ...buildOutbound(shownText), nonce: started.nonce }, never);
     if (sent.state === "sent") messageId = sent.messageId;
     const shown =
       sent.state === "sent"

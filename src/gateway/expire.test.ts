@@ -7,15 +7,15 @@ import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
 import { type ExpireContext, expireConversations } from "./expire.ts";
 import type { HookContext, HookEvent } from "./hooks.ts";
 
-type Told = readonly [event: HookEvent, context: HookContext];
+type Emitted = readonly [event: HookEvent, context: HookContext];
 
 const idle: ResetPolicy = { ...DEFAULT_RESET_POLICY, mode: "idle", idleMinutes: 60 };
 const all = { everyone: true } as const;
 
-/** A home with an expiry whose hooks a test holds in its hand. */
-async function watched(policy: ResetPolicy = idle, hook: (told: Told) => unknown = () => {}) {
+/** A home whose conversations expire, with hooks that a test controls. */
+async function openExpiry(policy: ResetPolicy = idle, hook: (emitted: Emitted) => unknown = () => {}) {
   const home = await openHome();
-  const told: Told[] = [];
+  const emitted: Emitted[] = [];
   const nothing = (): void => {};
   const reset = { default: policy, byType: {}, byPlatform: {} };
   const here: MessengerRoom = await messengerRoom(home, echo, { role: "member", settings: { reset } });
@@ -32,12 +32,12 @@ async function watched(policy: ResetPolicy = idle, hook: (told: Told) => unknown
     signal: new AbortController().signal,
     hooks: {
       async emit(event, context) {
-        told.push([event, context]);
+        emitted.push([event, context]);
         await hook([event, context]);
       },
     },
   };
-  return { home, here, flow, told };
+  return { home, here, flow, emitted };
 }
 
 async function talk({ ask }: MessengerRoom, ...words: readonly string[]): Promise<string> {
@@ -46,24 +46,25 @@ async function talk({ ask }: MessengerRoom, ...words: readonly string[]): Promis
   return session;
 }
 
-const endOf = async ({ sessions }: Home, session: string) => (await sessions.get(all, session))?.endReason;
-const events = (told: readonly Told[]) => told.map(([event, { session }]) => [event, session]);
+const readEndReason = async ({ sessions }: Home, session: string) =>
+  (await sessions.get(all, session))?.endReason;
+const listEvents = (emitted: readonly Emitted[]) => emitted.map(([event, { session }]) => [event, session]);
 
-describe("a conversation whose time has come", () => {
-  it("is ended by itself, before anyone speaks again, and the memory is told first", async () => {
-    const { home, here, flow, told } = await watched();
+describe("a conversation that expires", () => {
+  it("ends without a further message, and its flush is requested first", async () => {
+    const { home, here, flow, emitted } = await openExpiry();
     const old = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
     const recent = await talk(await here.at({ ...telegram, chatId: "43" }, "member"), "three", "four");
     expect(await expireConversations(flow)).toBe(1);
-    expect(events(told)).toEqual([
+    expect(listEvents(emitted)).toEqual([
       ["session:flush", old],
       ["session:end", old],
     ]);
-    expect(told[1]?.[1]).toMatchObject({ platform: "telegram", reason: "idle", key: expect.any(String) });
-    expect([await endOf(home, old), await endOf(home, recent)]).toEqual(["idle", undefined]);
+    expect(emitted[1]?.[1]).toMatchObject({ platform: "telegram", reason: "idle", key: expect.any(String) });
+    expect([await readEndReason(home, old), await readEndReason(home, recent)]).toEqual(["idle", undefined]);
     expect(await expireConversations(flow)).toBe(0);
-    expect(told).toHaveLength(2);
+    expect(emitted).toHaveLength(2);
   });
 
   it.each([
@@ -72,15 +73,15 @@ describe("a conversation whose time has come", () => {
     ["daily, after two days", { ...DEFAULT_RESET_POLICY, mode: "daily" }, 2 * DAY, true],
     ["none, after a month", NO_RESET, 30 * DAY, false],
   ] as const)("%s", async (_, policy, silence, isEnded) => {
-    const { home, here, flow } = await watched(policy);
+    const { home, here, flow } = await openExpiry(policy);
     const session = await talk(here, "hello");
     home.clock.pass(silence);
     expect(await expireConversations(flow)).toBe(isEnded ? 1 : 0);
-    expect((await endOf(home, session)) !== undefined).toBe(isEnded);
+    expect((await readEndReason(home, session)) !== undefined).toBe(isEnded);
   });
 
-  it("is not an editor's: a thread stays what it is, however long nobody speaks in it", async () => {
-    const { home, flow } = await watched();
+  it("is never a thread of an editor, however long it has no message", async () => {
+    const { home, flow } = await openExpiry();
     const source = { platform: "acp", chatId: "thread", chatType: "dm" };
     const { session } = await home.sessions.open(source, { kind: "editor" });
     await home.sessions.append(all, session.id, { role: "user", text: "hello" });
@@ -89,8 +90,8 @@ describe("a conversation whose time has come", () => {
     expect((await home.sessions.open(source)).session.id).toBe(session.id);
   });
 
-  it("waits while work in it is held", async () => {
-    const { home, here, flow } = await watched();
+  it("stays open while its session is held", async () => {
+    const { home, here, flow } = await openExpiry();
     const session = await talk(here, "hello");
     home.clock.pass(2 * HOUR);
     await home.sessions.hold(all, session, "a process runs", HOUR);
@@ -99,45 +100,45 @@ describe("a conversation whose time has come", () => {
     expect(await expireConversations(flow)).toBe(1);
   });
 
-  it("has its memory told once, also when the process ended before the rest was done", async () => {
-    const { home, here, flow, told } = await watched();
+  it("requests its flush once, also when the process ended before the conversation did", async () => {
+    const { home, here, flow, emitted } = await openExpiry();
     const session = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
     expect(await home.store.memory.requestFlush({ session, now: home.clock.now() })).toBe(true);
     await home.restart();
     const store = (await home.again()).store;
     expect(await expireConversations({ ...flow, store })).toBe(1);
-    expect(events(told)).toEqual([["session:end", session]]);
+    expect(listEvents(emitted)).toEqual([["session:end", session]]);
   });
 
-  it("has nothing to remember of a few words", async () => {
-    const { home, here, flow, told } = await watched();
+  it("requests no flush for a short session", async () => {
+    const { home, here, flow, emitted } = await openExpiry();
     const session = await talk(here, "hello");
     home.clock.pass(2 * HOUR);
     await expireConversations(flow);
-    expect(events(told)).toEqual([["session:end", session]]);
+    expect(listEvents(emitted)).toEqual([["session:end", session]]);
   });
 
-  it("is left alone when somebody speaks while its memory is told", async () => {
+  it("stays open when a person writes while the flush hooks run", async () => {
     const speaking = Promise.withResolvers<MessengerRoom>();
     let next = "";
-    const { home, here, flow } = await watched(idle, async ([event]) => {
+    const { home, here, flow } = await openExpiry(idle, async ([event]) => {
       if (event === "session:flush") next = await talk(await speaking.promise, "I am back");
     });
     speaking.resolve(here);
     const old = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
     expect(await expireConversations(flow)).toBe(0);
-    expect([await endOf(home, old), await endOf(home, next)]).toEqual(["idle", undefined]);
+    expect([await readEndReason(home, old), await readEndReason(home, next)]).toEqual(["idle", undefined]);
     expect((await (await here.place()).chat.findCurrent())?.session.id).toBe(next);
   });
 
-  it("does not wait for another whose hook takes its time", async () => {
+  it("does not wait for the slow hook of another", async () => {
     const slow = Promise.withResolvers<void>();
     const others = Promise.withResolvers<void>();
     let first = "";
     let ended = 0;
-    const { home, here, flow } = await watched(idle, ([event, { session }]) => {
+    const { home, here, flow } = await openExpiry(idle, ([event, { session }]) => {
       if (event === "session:flush" && session === first) return slow.promise;
       if (event === "session:end") ended += 1;
       if (ended === 3) others.resolve();

@@ -23,7 +23,7 @@ describe("the options of a gateway", () => {
     expect(some.agent({})).toBe(echo);
   });
 
-  it("log nothing, and run as this process, unless they say otherwise", () => {
+  it("log nothing and use the runner of this process by default", () => {
     const { log, runner, clock } = resolveGatewayOptions({ store, platforms: [], agent: echo });
     expect(() => log.error({}, "nobody reads this")).not.toThrow();
     expect(runner.pid).toBe(process.pid);

@@ -11,13 +11,13 @@ import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 
-// No interval ever ends: whatever happens does not wait for the next round of a timer.
+// No interval ends, so nothing in these tests waits for a timer.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval"] });
   return () => vi.useRealTimers();
 });
 
-/** A message that a process has accepted just before it crashed. */
+/** A message that a process accepted just before it crashed. */
 async function leaveMessage({ store, clock }: Home): Promise<void> {
   const runner = deadRunner();
   await store.runners.recordHeartbeat({ runner, now: clock.now() });
@@ -30,21 +30,21 @@ async function leaveMessage({ store, clock }: Home): Promise<void> {
 }
 
 describe("a gateway does not wait for its timers", () => {
-  it("to answer what a crashed process left before it started", async () => {
+  it("to answer a message that a crashed process left before the start", async () => {
     const home = await openHome();
     await leaveMessage(home);
     const { chat } = await gatewayRoom({ agent: echo, home });
     expect(await chat(ada).texts(1)).toEqual([expect.stringContaining("anybody?")]);
   });
 
-  it("to send what others store for a chat", async () => {
+  it("to send a delivery that another process stores", async () => {
     const { home, chat } = await gatewayRoom({ agent: echo });
     const deliveries = [{ target: ada, parts: [textPart("You are let in.")] }];
     await home.store.outbox.enqueue({ deliveries, runner: "", now: home.clock.now() });
     expect(await chat(ada).texts(1)).toEqual(["You are let in."]);
   });
 
-  it("to tell a chat that its process has ended", async () => {
+  it("to report the end of a process to its chat", async () => {
     const { home, chat } = await gatewayRoom({ agent: echo });
     const program = await runIn(home, ada, { mode: "result", command: "make" });
     await program.end();
@@ -52,8 +52,8 @@ describe("a gateway does not wait for its timers", () => {
   });
 });
 
-describe("a gateway that has lost its connection to another process", () => {
-  it("sends nothing until it holds it again", async () => {
+describe("a gateway that lost its connection to another process", () => {
+  it("sends nothing until it holds the connection again", async () => {
     const home = await openHome();
     let isLost = false;
     const store: Home["store"] = {
@@ -77,7 +77,7 @@ describe("a gateway that has lost its connection to another process", () => {
 });
 
 describe("a gateway that has stopped", () => {
-  it("leaves no runner behind that would have to be taken for crashed", async () => {
+  it("leaves no runner that others would treat as crashed", async () => {
     const { home, gateway } = await gatewayRoom({ agent: echo });
     const runners = (): unknown =>
       look(home.file, (db) => db.prepare("select count(*) from runners").pluck().get());

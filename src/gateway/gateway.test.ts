@@ -18,8 +18,8 @@ const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId:
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
 const group: Source = { ...ada, chatType: "group", chatId: "-100" };
 
-/** A chat in which an answer is being written. */
-async function busyChat(settings: Partial<GatewaySettings> = {}, source: Source = ada) {
+/** A chat in which an answer is in progress. */
+async function openBusyChat(settings: Partial<GatewaySettings> = {}, source: Source = ada) {
   const agent = heldAgent();
   const room = await gatewayRoom({ agent, settings });
   const chat = room.chat(source);
@@ -29,7 +29,7 @@ async function busyChat(settings: Partial<GatewaySettings> = {}, source: Source 
   return { room, agent, chat, first };
 }
 
-const heard = ({ turn }: HeldAnswer): string[] => turn.history.map(getText);
+const readHistory = ({ turn }: HeldAnswer): string[] => turn.history.map(getText);
 
 async function answer(held: HeldAnswer, words: string): Promise<void> {
   await held.say(words);
@@ -37,22 +37,22 @@ async function answer(held: HeldAnswer, words: string): Promise<void> {
 }
 
 describe("two chats at once", () => {
-  it("each get their own answer, and what one says interrupts nobody else", async () => {
-    const { room, agent, chat, first } = await busyChat();
+  it("each get their own answer, and a message in one does not interrupt the other", async () => {
+    const { room, agent, chat, first } = await openBusyChat();
     const other = room.chat(bob);
     await other.say("hello");
     const theirs = await agent.asked();
     await chat.say("wait");
     const second = await agent.asked();
     expect([first.signal.aborted, theirs.signal.aborted]).toEqual([true, false]);
-    expect([heard(second).at(-1), heard(theirs)]).toEqual(["wait", ["hello"]]);
+    expect([readHistory(second).at(-1), readHistory(theirs)]).toEqual(["wait", ["hello"]]);
     await answer(theirs, "for Bob");
     await answer(second, "for Ada");
     expect([await chat.texts(1), await other.texts(1)]).toEqual([["for Ada"], ["for Bob"]]);
   });
 
-  it("are two also as topics of one group: each answer goes where it was asked, as a reply", async () => {
-    const { room, agent, chat, first } = await busyChat({}, { ...group, threadId: "17" });
+  it("can be two topics of one group: each answer goes to its topic, as a reply to its message", async () => {
+    const { room, agent, chat, first } = await openBusyChat({}, { ...group, threadId: "17" });
     const other = room.chat({ ...group, threadId: "18" });
     await other.say("in the other topic");
     const second = await agent.asked();
@@ -64,43 +64,43 @@ describe("two chats at once", () => {
   });
 });
 
-describe("what is said while an answer is written", () => {
-  it("interrupts it: what there was of it is kept, and the answer is to what was said", async () => {
-    const { agent, chat, first, room } = await busyChat();
+describe("a message during an answer", () => {
+  it("interrupts it: the text so far is kept, and the agent answers the new message", async () => {
+    const { agent, chat, first, room } = await openBusyChat();
     await chat.say("second");
     const second = await agent.asked();
     expect(first.signal.aborted).toBe(true);
-    expect(heard(second)).toEqual(["first", "Once ", "second"]);
+    expect(readHistory(second)).toEqual(["first", "Once ", "second"]);
     await answer(second, "two");
     expect(await chat.texts(1)).toEqual(["two"]);
     const [, cut] = (await room.home.sessions.history({ everyone: true }, second.turn.session)) ?? [];
     expect(cut?.origin?.interrupted).toBe(true);
   });
 
-  it("waits where messages are queued: every answer is sent, one after the other, in order", async () => {
-    const { agent, chat, first } = await busyChat({ busy: "queue" });
+  it("is pending in the mode queue: every message gets its answer, in order", async () => {
+    const { agent, chat, first } = await openBusyChat({ busy: "queue" });
     await Promise.all([chat.say("second"), chat.say("third")]);
     expect(first.signal.aborted).toBe(false);
     await answer(first, "upon a time");
     const second = await agent.asked();
-    expect(heard(second)).toEqual(["first", "Once upon a time", "second"]);
+    expect(readHistory(second)).toEqual(["first", "Once upon a time", "second"]);
     await answer(second, "two");
     await answer(await agent.asked(), "three");
     expect(await chat.texts(3)).toEqual(["Once upon a time", "two", "three"]);
   });
 
-  it("is collected into one turn where that is wanted, and none of it replaces another", async () => {
-    const { agent, chat, first } = await busyChat({ busy: "collect" });
+  it("is collected with others into one turn in the mode collect, and none replaces another", async () => {
+    const { agent, chat, first } = await openBusyChat({ busy: "collect" });
     for (const words of ["second", "third", "fourth"]) await chat.say(words);
     await answer(first, "upon a time");
     const next = await agent.asked();
-    expect(heard(next)).toEqual(["first", "Once upon a time", "second", "third", "fourth"]);
+    expect(readHistory(next)).toEqual(["first", "Once upon a time", "second", "third", "fourth"]);
     await answer(next, "all");
     expect(await chat.texts(2)).toEqual(["Once upon a time", "all"]);
   });
 
-  it("may be pictures: they interrupt nothing, and all of them are there when their turn has come", async () => {
-    const { agent, chat, first } = await busyChat();
+  it("with an image interrupts nothing, and the next turn gets all images", async () => {
+    const { agent, chat, first } = await openBusyChat();
     await chat.show("one");
     await chat.show("two");
     expect(first.signal.aborted).toBe(false);
@@ -111,14 +111,14 @@ describe("what is said while an answer is written", () => {
     expect(bytes.map((given) => new TextDecoder().decode(given))).toEqual(["one", "two"]);
   });
 
-  it("begins no second turn, however soon it comes", async () => {
+  it("starts no second turn, however soon it arrives", async () => {
     const agent = heldAgent();
     const { chat, home } = await gatewayRoom({ agent, settings: { busy: "queue" } });
     const words = ["one", "two", "three", "four"];
     await Promise.all(words.map((each) => chat(ada).say(each)));
     for (const [at, each] of words.entries()) {
       const held = await agent.asked();
-      expect(heard(held).filter((_, index) => index % 2 === 0)).toEqual(words.slice(0, at + 1));
+      expect(readHistory(held).filter((_, index) => index % 2 === 0)).toEqual(words.slice(0, at + 1));
       await answer(held, `to ${each}`);
     }
     expect(await chat(ada).texts(4)).toEqual(words.map((each) => `to ${each}`));
@@ -126,9 +126,9 @@ describe("what is said while an answer is written", () => {
   });
 });
 
-describe("a command while an answer is written", () => {
-  it("looks without disturbing it", async () => {
-    const { chat, first } = await busyChat();
+describe("a command during an answer", () => {
+  it("does not interrupt it if it only reads", async () => {
+    const { chat, first } = await openBusyChat();
     await chat.say("/status");
     expect((await chat.texts(1))[0]).toContain("agent held, answering");
     for (const line of ["/usage", "/where", "/help", "/history"]) await chat.say(line);
@@ -138,8 +138,8 @@ describe("a command while an answer is written", () => {
     expect((await chat.texts(6)).at(-1)).toBe("Once upon a time");
   });
 
-  it("/queue lets it come to its end, whatever the busy mode", async () => {
-    const { agent, chat, first } = await busyChat({ busy: "interrupt" });
+  it("/queue lets it finish, whatever the busy mode", async () => {
+    const { agent, chat, first } = await openBusyChat({ busy: "interrupt" });
     await chat.say("/queue and then?");
     expect(await chat.texts(1)).toEqual(["Waits for its turn: “and then?”"]);
     expect(first.signal.aborted).toBe(false);
@@ -148,7 +148,7 @@ describe("a command while an answer is written", () => {
     expect((await chat.texts(3)).slice(1)).toEqual(["Once upon a time", "The end."]);
   });
 
-  it("/stop ends it, also before the agent has said a word, and is never what is asked next", async () => {
+  it("/stop ends it, also before its first text, and never becomes a message to the agent", async () => {
     const agent = heldAgent();
     const { chat: at } = await gatewayRoom({ agent });
     const chat = at(ada);
@@ -157,15 +157,15 @@ describe("a command while an answer is written", () => {
     expect((await agent.asked()).signal.aborted).toBe(true);
     await chat.say("hello");
     const next = await agent.asked();
-    expect(heard(next)).toEqual(["long story", "hello"]);
+    expect(readHistory(next)).toEqual(["long story", "hello"]);
   });
 
-  it("/new ends it, and what is said right after belongs to the new session", async () => {
-    const { agent, chat, first } = await busyChat();
+  it("/new ends it, and the next message belongs to the new session", async () => {
+    const { agent, chat, first } = await openBusyChat();
     await Promise.all([chat.say("/new"), chat.say("afresh")]);
     const next = await agent.asked();
     expect(first.signal.aborted).toBe(true);
-    expect(heard(next)).toEqual(["afresh"]);
+    expect(readHistory(next)).toEqual(["afresh"]);
     expect(next.turn.session).not.toBe(first.turn.session);
     await answer(next, "hello");
     const [told, ...more] = await chat.texts(2);
@@ -174,8 +174,8 @@ describe("a command while an answer is written", () => {
   });
 });
 
-describe("the very first message of a home", () => {
-  it("comes to the agent with a note, and no later message does: in this session, after /new, or from somebody else", async () => {
+describe("the first message of a home", () => {
+  it("has a note for the agent, and no later message has one: in this session, after /new, or from another person", async () => {
     const agent = heldAgent();
     const { chat: at } = await gatewayRoom({ agent });
     const noteWith = async (source: Source, words: string): Promise<string | undefined> => {
@@ -193,7 +193,7 @@ describe("the very first message of a home", () => {
 });
 
 describe("a topic of a group", () => {
-  it("is where a command counts that is given in it, and where it is answered; the other topic goes on", async () => {
+  it("is the only topic that a command in it changes, and the reply goes there", async () => {
     const agent = heldAgent();
     const { chat: at } = await gatewayRoom({ agent });
     const [one, two] = [at({ ...group, threadId: "17" }), at({ ...group, threadId: "18" })];
@@ -207,18 +207,18 @@ describe("a topic of a group", () => {
     expect((await one.texts(2))[1]).toMatch(/^New session/);
     await one.say("after");
     const fresh = await agent.asked();
-    expect(heard(fresh)).toEqual(["after"]);
+    expect(readHistory(fresh)).toEqual(["after"]);
     await answer(fresh, "hello");
     await two.say("after");
     const going = await agent.asked();
-    expect(heard(going)).toEqual(["before", "noted", "after"]);
+    expect(readHistory(going)).toEqual(["before", "noted", "after"]);
     await answer(going, "hello");
     expect([await one.texts(3), await two.texts(2)].map((texts) => texts.length)).toEqual([3, 2]);
   });
 });
 
 describe("after /resume", () => {
-  it("everything is said in that session, with its history, and nothing leads back", async () => {
+  it("every message belongs to that session and continues its history", async () => {
     const agent = heldAgent();
     const { chat: at } = await gatewayRoom({ agent });
     const chat = at(ada);
@@ -230,21 +230,21 @@ describe("after /resume", () => {
     await chat.say("/new");
     await chat.say("about ships");
     await agent.asked();
-    await chat.say("/resume Horses"); // while the other session's answer is being written
+    await chat.say("/resume Horses"); // during the answer in the other session
     for (const [words, history] of [
       ["and now?", ["about horses", "neigh", "and now?"]],
       ["and then?", ["about horses", "neigh", "and now?", "still", "and then?"]],
     ] as const) {
       await chat.say(words);
       const held = await agent.asked();
-      expect([held.turn.session, heard(held)]).toEqual([old.turn.session, history]);
+      expect([held.turn.session, readHistory(held)]).toEqual([old.turn.session, history]);
       await answer(held, "still");
     }
   });
 });
 
-describe("a policy that is due", () => {
-  it("is neither hurried nor put off by commands: they act on what was said last", async () => {
+describe("a reset that is due", () => {
+  it("is neither triggered nor delayed by commands, which act on the last messages", async () => {
     const { chat: at, home, pass } = await gatewayRoom({ agent: echo });
     const chat = at(ada);
     await chat.say("one");
@@ -265,7 +265,7 @@ describe("a policy that is due", () => {
     expect((await chat.texts(8))[6]).toContain("/resume");
   });
 
-  it("does not send what is asked again into an empty session", async () => {
+  it("does not make /retry ask in an empty session", async () => {
     const agent = heldAgent();
     const { chat: at, pass } = await gatewayRoom({ agent });
     const chat = at(ada);
@@ -276,12 +276,12 @@ describe("a policy that is due", () => {
     await chat.texts(2);
     await pass(2 * DAY);
     await chat.say("/retry");
-    expect(heard(await agent.asked())).toEqual(["one", "to one", "two"]);
+    expect(readHistory(await agent.asked())).toEqual(["one", "to one", "two"]);
   });
 });
 
 describe("hooks", () => {
-  it("are told that a session begins with its first message: after contact, /new and a fresh start", async () => {
+  it("receive session:start with the first message: in a new chat, after /new and after a reset", async () => {
     const { chat: at, pass, told, untilTold } = await gatewayRoom({ agent: echo });
     const chat = at(ada);
     for (const [said, line] of ["one", "/new", "two", "more", "late"].entries()) {
@@ -289,12 +289,12 @@ describe("hooks", () => {
       await chat.say(line);
       await chat.texts(said + 1);
     }
-    const begun = await untilTold("session:start", 3);
-    expect(new Set(begun.map(({ session }) => session)).size).toBe(3);
+    const started = await untilTold("session:start", 3);
+    expect(new Set(started.map(({ session }) => session)).size).toBe(3);
     expect(told.filter(([event]) => event === "session:start")).toHaveLength(3);
   });
 
-  it("are told once that a session is left, with its memory first if much was said: by command or by silence", async () => {
+  it("receive session:end once, after a command or a time without messages, and session:flush before it if the session is long enough", async () => {
     const { chat: at, pass, told, untilTold } = await gatewayRoom({ agent: echo });
     const chat = at(ada);
     let count = 0;
@@ -325,8 +325,8 @@ describe("hooks", () => {
     ]);
   });
 
-  it("are told of the start, of each answer with its tools, and of commands, without codes", async () => {
-    const { chat, first, room } = await busyChat();
+  it("receive the startup, each answer with its tools, and commands without pairing codes", async () => {
+    const { chat, first, room } = await openBusyChat();
     const call = { id: "c1", name: "make", arguments: {} };
     first.send({ type: "tool_call", call }, { type: "tool_result", id: "c1", name: "make", parts: [] });
     await answer(first, "made");
@@ -338,7 +338,7 @@ describe("hooks", () => {
       event,
       args ?? outcome ?? tool ?? of,
     ]);
-    // Hooks are told side by side: the order within one moment is nobody's promise.
+    // Hooks run concurrently, so the order of simultaneous events is not defined.
     expect(told.toSorted()).toEqual([
       ["agent:end", "done"],
       ["agent:start", session],
@@ -350,7 +350,7 @@ describe("hooks", () => {
     ]);
   });
 
-  it("are not told again by the next message that a session has expired", async () => {
+  it("do not receive session:end again with the next message after an expiry", async () => {
     const { chat: at, home, pass, told, untilTold } = await gatewayRoom({ agent: echo });
     await at(ada).say("one");
     await at(ada).texts(1);
@@ -364,12 +364,12 @@ describe("hooks", () => {
   });
 });
 
-describe("a question of the agent", () => {
+describe("an approval request", () => {
   const request = { title: "run make", pattern: "make *" };
 
-  /** An answer that has to ask, and what it was answered. */
-  async function asking() {
-    const { chat, first, agent, room } = await busyChat({ busy: "queue" });
+  /** An answer that requests an approval, and the decision. */
+  async function startApproval() {
+    const { chat, first, agent, room } = await openBusyChat({ busy: "queue" });
     const answered = Promise.withResolvers<string>();
     first.send({ type: "approval", request, answer: answered.resolve });
     const [question] = await chat.sent(1);
@@ -378,8 +378,8 @@ describe("a question of the agent", () => {
     return { chat, first, agent, room, question, line, answered: answered.promise };
   }
 
-  it("shows the whole of what would be done, however long, and the buttons below it", async () => {
-    const { chat, first } = await busyChat({ busy: "queue" });
+  it("shows the whole command, however long, and the buttons below it", async () => {
+    const { chat, first } = await openBusyChat({ busy: "queue" });
     const detail = Array.from({ length: 400 }, (_, n) => `echo ${n} \`\`\` && make step-${n}`).join("\n");
     first.send({
       type: "approval",
@@ -399,18 +399,18 @@ describe("a question of the agent", () => {
     first.end();
   });
 
-  it("holds it up until a button is pressed; then it goes on, with what came of it", async () => {
-    const { chat, first, question, line, answered } = await asking();
+  it("pauses the answer until a button is pressed; then the answer continues", async () => {
+    const { chat, first, question, line, answered } = await startApproval();
     expect(question && getText(question)).toContain("run make");
-    await chat.say("yes"); // waits for its turn, and allows nothing
+    await chat.say("yes"); // is pending, and allows nothing
     await chat.press(line("Once"));
     expect(await answered).toBe("once");
     await answer(first, "It says: made.");
     expect((await chat.texts(3)).slice(1)).toEqual(["Allowed this once: run make", "Once It says: made."]);
   });
 
-  it("is not asked again in the session for which it was answered, and in no other unless always", async () => {
-    const { chat, first, agent, line, answered } = await asking();
+  it("allowed for a session is not repeated in that session, but in any other", async () => {
+    const { chat, first, agent, line, answered } = await startApproval();
     await chat.press(line("In this session"));
     expect(await answered).toBe("session");
     const again = Promise.withResolvers<string>();
@@ -424,8 +424,8 @@ describe("a question of the agent", () => {
     expect((await chat.texts(5)).at(-1)).toContain("**May I?** run make");
   });
 
-  it("is answered with no when the answer is stopped, and cannot be allowed any more", async () => {
-    const { chat, line, answered } = await asking();
+  it("is denied when the answer is stopped, and cannot be allowed later", async () => {
+    const { chat, line, answered } = await startApproval();
     await chat.say("/stop");
     expect(await answered).toBe("deny");
     await chat.press(line("Always"));
@@ -436,8 +436,8 @@ describe("a question of the agent", () => {
   });
 });
 
-describe("a fresh start", () => {
-  it("is told before the answer, once, with the way back, and not where it is not wanted", async () => {
+describe("the notice of a new session", () => {
+  it("appears once, before the answer, with the command /resume, unless the policy disables it", async () => {
     const quiet: Source = { ...ada, chatType: "channel", chatId: "-7" };
     const reset = {
       default: DEFAULT_RESET_POLICY,
@@ -463,7 +463,7 @@ describe("a fresh start", () => {
 describe("a stranger", () => {
   const closed = { access: { everywhere: {}, platforms: {} } };
 
-  it("gets a code in a direct chat, once in a while; and nothing of what they say is kept", async () => {
+  it("gets a code in a direct chat, at most once per interval, and their messages are not stored", async () => {
     const { chat: at, home } = await gatewayRoom({ agent: echo, settings: closed });
     const chat = at(bob);
     for (const words of ["let me in", "hello?", "/status", "hello??"]) await chat.say(words);
@@ -473,7 +473,7 @@ describe("a stranger", () => {
     expect(JSON.stringify(rowsIn(home.file))).not.toContain("hello?");
   });
 
-  it("gets silence in a group, and where strangers are to be ignored", async () => {
+  it("gets no reply in a group, nor where the settings ignore strangers", async () => {
     const ignoring = { access: { everywhere: { strangers: "ignore" as const }, platforms: {} } };
     const { chat: inOpen, home } = await gatewayRoom({ agent: echo, settings: closed });
     await inOpen(group).say("let me in");
@@ -481,7 +481,7 @@ describe("a stranger", () => {
     const { chat: inQuiet, home: other } = await gatewayRoom({ agent: echo, settings: ignoring });
     for (const words of ["let me in", "please"]) await inQuiet(bob).say(words);
     for (const { file } of [home, other]) {
-      // A message that will be answered with a code has a row first.
+      // A message that gets a code as its reply has a row first.
       expect(rowsIn(file).inbox).toEqual([]);
       expect(rowsIn(file).deliveries).toEqual([]);
       expect(rowsIn(file).pairings).toEqual([]);
@@ -490,12 +490,12 @@ describe("a stranger", () => {
 });
 
 describe("/background", () => {
-  it("is answered in its chat, under what was asked, while the chat's own answer goes on", async () => {
-    const { chat, agent, first, room } = await busyChat();
+  it("is answered in its chat, below its request, while the chat's own answer continues", async () => {
+    const { chat, agent, first, room } = await openBusyChat();
     const long = `sum up *all* of ${"a".repeat(60)}`;
     await chat.say(`/background ${long}`);
     const task = await agent.asked();
-    expect([heard(task), first.signal.aborted]).toEqual([[long], false]);
+    expect([readHistory(task), first.signal.aborted]).toEqual([[long], false]);
     await answer(task, "Done.");
     const [, told] = await chat.texts(2);
     const [asked] = await chat.sent(2);
@@ -507,7 +507,7 @@ describe("/background", () => {
     expect(kinds.sort()).toEqual(["background", "chat"]);
   });
 
-  it("belongs to whoever asked, also where the conversations of groups are shared", async () => {
+  it("belongs to the person who asked, also where groups share a conversation", async () => {
     const agent = heldAgent();
     const { chat: at, home } = await gatewayRoom({ agent, settings: { scope: { groupsPerUser: false } } });
     await at(ada).say("/background look it up");
@@ -518,8 +518,8 @@ describe("/background", () => {
     expect(items.map(({ kind }) => kind)).toContain("background");
   });
 
-  it("tells there when it fails", async () => {
-    const { chat, agent } = await busyChat();
+  it("reports a failure in its chat", async () => {
+    const { chat, agent } = await openBusyChat();
     await chat.say("/background the impossible");
     const task = await agent.asked();
     task.send({ type: "failed", reason: "No key is set." });
@@ -531,8 +531,8 @@ describe("/background", () => {
 });
 
 describe("an answer that fails", () => {
-  it("is told in the chat with its reason and what there was of it, and what comes next is answered", async () => {
-    const { chat, agent, first } = await busyChat();
+  it("is reported in the chat with its reason and the text so far, and the next message is answered", async () => {
+    const { chat, agent, first } = await openBusyChat();
     first.break(new Error("the socket hung up"));
     expect(await chat.texts(1)).toEqual(["Once \n\n⚠ The agent failed: the socket hung up"]);
     await chat.say("again");
@@ -541,8 +541,8 @@ describe("an answer that fails", () => {
   });
 });
 
-describe("a conversation that is summed up", () => {
-  it("is told of in its own topic, before the answer, and in no other", async () => {
+describe("the notice of a compression", () => {
+  it("appears in the topic of the conversation, and in no other", async () => {
     const say = "x".repeat(4000);
     const agent = script({
       window: 4000,
@@ -565,7 +565,7 @@ describe("a conversation that is summed up", () => {
 });
 
 describe("a conversation that several people share", () => {
-  it("tells the model who said what, and stores it as it was said", async () => {
+  it("names the author of each message to the model, and stores the messages unchanged", async () => {
     const agent = heldAgent();
     const shared = { scope: { groupsPerUser: false }, busy: "queue" } as const;
     const { chat: at, home } = await gatewayRoom({ agent, settings: shared });
@@ -573,13 +573,13 @@ describe("a conversation that several people share", () => {
     await answer(await agent.asked(), "Hello.");
     await at({ ...group, userId: "2", userName: "Bob [the builder]" }).say("and I second");
     const second = await agent.asked();
-    expect(heard(second)).toEqual(["[Ada] I am first", "Hello.", "[Bob  the builder ] and I second"]);
+    expect(readHistory(second)).toEqual(["[Ada] I am first", "Hello.", "[Bob  the builder ] and I second"]);
     const said = (await home.sessions.history({ everyone: true }, second.turn.session)) ?? [];
     expect(said.map(getText)).toEqual(["I am first", "Hello.", "and I second"]);
     second.end();
   });
 
-  it("is summed up with who said what", async () => {
+  it("names the author of each message in the request for a summary", async () => {
     const inner = script({
       window: 4000,
       answers: [{ to: "^Write a summary", say: "They talked." }, { say: "x".repeat(4000) }],
@@ -604,8 +604,8 @@ describe("a conversation that several people share", () => {
   });
 });
 
-describe("what is asked again in a group", () => {
-  it("is answered as a reply to the command that asked", async () => {
+describe("/retry in a group", () => {
+  it("gets its answer as a reply to the command", async () => {
     const { chat: at } = await gatewayRoom({ agent: echo });
     await at(group).say("hello");
     await at(group).sent(1);
@@ -615,8 +615,8 @@ describe("what is asked again in a group", () => {
   });
 });
 
-describe("what is said while another process answers in the session", () => {
-  it("is answered when that one has come to its end, and once, however much was said", async () => {
+describe("messages while another process answers in the session", () => {
+  it("are answered once each, when that answer has ended", async () => {
     const { chat: at, home } = await gatewayRoom({ agent: echo, settings: { busy: "queue" } });
     const { store, clock } = home;
     const runner = { ...localRunner(), id: "an-editor" };
@@ -628,7 +628,7 @@ describe("what is said while another process answers in the session", () => {
       claim: { runner: runner.id, take: "one" },
     });
     if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
-      throw new Error("the turn has not begun");
+      throw new Error("the turn has not started");
     await at(ada).say("one");
     await at(ada).say("two");
     const { number: turn, fence } = accepted.turn;
@@ -648,7 +648,7 @@ describe("what is said while another process answers in the session", () => {
 });
 
 describe("a command in a group", () => {
-  it("is answered as a reply to whoever gave it; in a direct chat nobody has to be named", async () => {
+  it("gets a reply to its message; in a direct chat the reply refers to no message", async () => {
     const { chat: at } = await gatewayRoom({ agent: echo });
     await at(group).say("/help");
     await at(ada).say("/help");

@@ -95,7 +95,7 @@ async function runFlow(
       connections.has(target.platform) ? options.settings().turnMinutes * 60_000 : undefined,
     hooks: (turn) => buildMessengerTurnHooks(flow, turn),
     onEvent: (event) => {
-      if (event.type === "broken")
+      if (event.type === "turn_failed")
         log.error({ session: event.session, error: event.error }, "a turn failed; the gateway retries it");
     },
   });

@@ -1,19 +1,19 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Hook, hooks } from "./hooks.ts";
 
-type Complaint = Readonly<Record<string, unknown>>;
+type Warning = Readonly<Record<string, unknown>>;
 
-function listening(...all: readonly Hook[]) {
-  const complaints: Complaint[] = [];
+function createHooks(...all: readonly Hook[]) {
+  const warnings: Warning[] = [];
   const nothing = (): void => {};
-  const warn = (fields: Complaint): void => void complaints.push(fields);
-  return { complaints, hooks: hooks(all, { debug: nothing, info: nothing, error: nothing, warn }) };
+  const warn = (fields: Warning): void => void warnings.push(fields);
+  return { warnings, hooks: hooks(all, { debug: nothing, info: nothing, error: nothing, warn }) };
 }
 
 afterEach(() => void vi.useRealTimers());
 
 describe("a hook", () => {
-  it.each<[wanted: string, event: "session:end" | "command:new", isTold: boolean]>([
+  it.each<[wanted: string, event: "session:end" | "command:new", isCalled: boolean]>([
     ["session:end", "session:end", true],
     ["session:start", "session:end", false],
     ["session:*", "session:end", true],
@@ -22,25 +22,29 @@ describe("a hook", () => {
     ["session", "session:end", false],
     ["sess:*", "session:end", false],
     ["*", "command:new", true],
-  ])("that listens to %s and meets %s: told %s", async (wanted, event, isTold) => {
-    const told: unknown[] = [];
-    const { hooks: all } = listening({ name: "a", events: [wanted], handle: (...given) => told.push(given) });
+  ])("that listens to %s, at the event %s: called %s", async (wanted, event, isCalled) => {
+    const calls: unknown[] = [];
+    const { hooks: all } = createHooks({
+      name: "a",
+      events: [wanted],
+      handle: (...given) => calls.push(given),
+    });
     await all.emit(event, { session: "s" });
-    expect(told).toEqual(isTold ? [[event, { session: "s" }]] : []);
+    expect(calls).toEqual(isCalled ? [[event, { session: "s" }]] : []);
   });
 
-  it("is told once, also when it listens twice", async () => {
+  it("is called once per event, also when several of its patterns match", async () => {
     const handle = vi.fn();
-    await listening({ name: "a", events: ["*", "session:*", "session:end"], handle }).hooks.emit(
+    await createHooks({ name: "a", events: ["*", "session:*", "session:end"], handle }).hooks.emit(
       "session:end",
       {},
     );
     expect(handle).toHaveBeenCalledOnce();
   });
 
-  it("that fails, at once or later, is told of by its name and keeps nobody else from hearing", async () => {
+  it("that throws or rejects is reported by its name, and the other hooks run", async () => {
     const handle = vi.fn();
-    const { hooks: all, complaints } = listening(
+    const { hooks: all, warnings } = createHooks(
       {
         name: "throws",
         events: ["*"],
@@ -53,16 +57,16 @@ describe("a hook", () => {
     );
     await all.emit("session:end", {});
     expect(handle).toHaveBeenCalledOnce();
-    expect(complaints).toMatchObject([
+    expect(warnings).toMatchObject([
       { hook: "throws", event: "session:end", error: { message: "at once" } },
       { hook: "rejects", event: "session:end", error: { message: "later" } },
     ]);
   });
 
-  it("is waited for, but not for ever", async () => {
+  it("delays its event until it ends, for at most 30 seconds", async () => {
     vi.useFakeTimers();
     const slow = Promise.withResolvers<void>();
-    const { hooks: all, complaints } = listening(
+    const { hooks: all, warnings } = createHooks(
       { name: "slow", events: ["*"], handle: () => slow.promise },
       { name: "stuck", events: ["*"], handle: () => new Promise(() => {}) },
     );
@@ -75,7 +79,7 @@ describe("a hook", () => {
     slow.resolve();
     await vi.advanceTimersByTimeAsync(1000);
     await done;
-    expect(complaints).toMatchObject([{ hook: "stuck", error: { message: "it took longer than 30000 ms" } }]);
+    expect(warnings).toMatchObject([{ hook: "stuck", error: { message: "it took longer than 30000 ms" } }]);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

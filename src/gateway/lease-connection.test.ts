@@ -14,7 +14,7 @@ const platform: Platform = {
   send: async () => ({ state: "sent", messageId: "1" }),
 };
 
-async function heldConnection() {
+async function openConnection() {
   const { store, clock } = await openHome();
   const runner = localRunner();
   const onError = (error: unknown): never => {
@@ -27,8 +27,8 @@ async function heldConnection() {
   return { held, clock, store, runner: runner.id };
 }
 
-it("nothing is sent without enough of the lease left, by whichever clock, and it is renewed at once", async () => {
-  const { held, clock } = await heldConnection();
+it("nothing is sent when the lease expires soon by either clock, and the lease is renewed at once", async () => {
+  const { held, clock } = await openConnection();
   expect(held.canSend()).toBe(true);
   clock.time += HOUR;
   expect(held.canSend()).toBe(false);
@@ -38,8 +38,8 @@ it("nothing is sent without enough of the lease left, by whichever clock, and it
   await vi.waitUntil(() => held.canSend(), 5000);
 });
 
-it("a clock that is set back does not make the lease longer", async () => {
-  const { held, clock } = await heldConnection();
+it("a clock that is set back does not extend the lease", async () => {
+  const { held, clock } = await openConnection();
   clock.time -= HOUR;
   expect(held.canSend()).toBe(true);
   clock.pass(20_000);
@@ -47,7 +47,7 @@ it("a clock that is set back does not make the lease longer", async () => {
 });
 
 it("nothing is sent once another process holds the connection", async () => {
-  const { held, clock, store, runner } = await heldConnection();
+  const { held, clock, store, runner } = await openConnection();
   const other = localRunner();
   await store.runners.releaseLease({ name: held.name, runner });
   await store.runners.recordHeartbeat({ runner: other, now: clock.now() });

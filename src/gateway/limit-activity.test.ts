@@ -4,7 +4,7 @@ import { activityLimiter } from "./limit-activity.ts";
 
 const from = { platform: "telegram", chatId: "7", userId: "7" };
 
-/** A minute at a time, as the gateway calls it. */
+/** Advances the time minute by minute, and calls the limiter as the gateway does. */
 async function pass({ clock }: Home, limit: () => Promise<void>, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= MINUTE) {
     clock.pass(MINUTE);
@@ -12,7 +12,7 @@ async function pass({ clock }: Home, limit: () => Promise<void>, ms: number): Pr
   }
 }
 
-it("a conversation that was active under a clock days ahead starts afresh by its policy again", async () => {
+it("a conversation that was active while the clock was days ahead is reset by its policy again", async () => {
   const home = await openHome();
   const { clock, sessions, store } = home;
   clock.time = START + 30 * DAY;
@@ -27,7 +27,7 @@ it("a conversation that was active under a clock days ahead starts afresh by its
   expect((await sessions.open(from)).session.id).not.toBe(session.id);
 });
 
-it("a machine that starts years behind, and is set right within the hour, ages no conversation", async () => {
+it("a clock that starts years behind, and is corrected within the hour, resets no conversation", async () => {
   const home = await openHome();
   const { clock, sessions, store } = home;
   const { session } = await sessions.open(from);

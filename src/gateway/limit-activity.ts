@@ -11,11 +11,11 @@ const MIN_CLOCK_STEP_MS = 60_000;
  * conversation. Called every minute.
  */
 export function activityLimiter({ store, clock }: Pick<Flow, "store" | "clock">): () => Promise<void> {
-  const offset = (): number => clock.now() - clock.monotonic();
-  let last = offset();
+  const computeOffset = (): number => clock.now() - clock.monotonic();
+  let last = computeOffset();
   let steadySince = clock.monotonic();
   return async () => {
-    const current = offset();
+    const current = computeOffset();
     const isSet = Math.abs(current - last) > MIN_CLOCK_STEP_MS;
     last = current;
     if (isSet) steadySince = clock.monotonic();

@@ -28,7 +28,7 @@ export async function buildMessengerCommandContext(
   const known = await store.access.getAccount(getSenderAccount(source));
   const chat = getChatAudience(source);
   const who: Asker = { person: known?.person ?? NOBODY, ...(chat !== undefined && { chat }) };
-  const routing = () => buildRouting(source, { ...settings, clock });
+  const getRouting = () => buildRouting(source, { ...settings, clock });
 
   async function findCurrent(): Promise<{ conversation: Conversation; session: Session } | undefined> {
     const conversation = await findSourceConversation(flow, who, source);
@@ -60,7 +60,7 @@ export async function buildMessengerCommandContext(
     now: () => clock.now(),
     random: (bytes) => clock.random(bytes),
     chat: {
-      open: () => store.conversations.open(routing()),
+      open: () => store.conversations.open(getRouting()),
       findCurrent,
       async stop(conversation) {
         const number = conversation ?? (await findCurrent())?.conversation.number;
@@ -100,12 +100,12 @@ async function startBackgroundTask(flow: Flow, from: Source, prompt: string): Pr
     mode: "none",
   } as const;
   // The requester owns it, even where others share the conversation of the chat.
-  const routing = () =>
+  const getRouting = () =>
     buildRouting(source, { ...flow.settings(), scope: {}, clock }, { kind: "background", policy: never });
-  const { session } = await store.conversations.open({ ...routing(), fresh: true });
+  const { session } = await store.conversations.open({ ...getRouting(), fresh: true });
   const messageId = `background:${session.id}`;
   const accepted = await store.inbox.accept({
-    ...routing(),
+    ...getRouting(),
     messageId,
     message: {
       role: "user",

@@ -19,7 +19,7 @@ describe("a turn in a conversation that several people share", () => {
   it.each([
     ["strict", { redactPii: "strict", homeKey: "ab".repeat(16) } as const, /^\[user_[0-9a-f]{12}\] hello$/],
     ["off", { redactPii: false } as const, /^\[Ada\] hello$/],
-  ])("tells the model who speaks as redaction allows it: %s", async (_, privacy, shown) => {
+  ])("names the author to the model according to the redaction: %s", async (_, privacy, shown) => {
     const agent = heldAgent();
     const { chat } = await gatewayRoom({ agent, settings: { scope: { groupsPerUser: false }, privacy } });
     await chat(group).say("hello");

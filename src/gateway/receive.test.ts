@@ -11,18 +11,18 @@ import { SUMMARY_REQUEST } from "../turns/request-summary.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
-/** Ada may speak, Bob may not. */
+/** Ada has access, Bob has not. */
 const access = { everywhere: { allow: ["1"], strangers: "pair" as const }, platforms: {} };
 const MINUTE = 60_000;
 
-const saying = (words: string): NewMessage => ({ role: "user", parts: [textPart(words)] });
-const count = ({ file }: Home, table: string): unknown =>
+const buildMessage = (words: string): NewMessage => ({ role: "user", parts: [textPart(words)] });
+const countRows = ({ file }: Home, table: string): unknown =>
   look(file, (db) => db.prepare(`select count(*) from ${table}`).pluck().get());
 
 describe("a command", () => {
-  it("that the messenger brings twice is done once", async () => {
+  it("that the messenger delivers twice runs once", async () => {
     const { receiver, chat } = await gatewayRoom({ agent: echo });
-    const line = { source: ada, messageId: "m1", message: saying("/title Plans") };
+    const line = { source: ada, messageId: "m1", message: buildMessage("/title Plans") };
     await receiver.receiveMessage(line);
     await receiver.receiveMessage(line);
     await chat(ada).say("hello");
@@ -31,14 +31,14 @@ describe("a command", () => {
     expect(more).toEqual(["You said: hello"]);
   });
 
-  it("that nobody here knows is a message in a group, where it may be meant for another bot", async () => {
+  it("that is unknown is an ordinary message in a group", async () => {
     const group = { ...ada, chatType: "group", chatId: "-100" };
     const { chat } = await gatewayRoom({ agent: echo });
     await chat(group).say("/weather today");
     expect(await chat(group).texts(1)).toEqual(["You said: /weather today"]);
   });
 
-  it("that takes long does not hold up what is said after it", async () => {
+  it("that takes long does not delay the next messages", async () => {
     const summing = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const agent: Agent = {
@@ -68,24 +68,24 @@ describe("a command", () => {
   });
 });
 
-describe("somebody who may not speak", () => {
-  it("does nothing by pressing a button", async () => {
+describe("a person without access", () => {
+  it("has no effect by pressing a button", async () => {
     const { receiver, home } = await gatewayRoom({ agent: echo, settings: { access } });
     for (const messageId of ["p1", "p2"])
       await receiver.receivePress({ source: bob, messageId, line: "/status" });
-    expect([count(home, "inbox"), count(home, "deliveries")]).toEqual([0, 0]);
+    expect([countRows(home, "inbox"), countRows(home, "deliveries")]).toEqual([0, 0]);
   });
 
-  it("does nothing by editing a message, and gets no code for it", async () => {
+  it("has no effect by editing a message, and gets no code for it", async () => {
     const { receiver, home } = await gatewayRoom({ agent: echo, settings: { access } });
-    const edit = { source: bob, messageId: "e1", message: saying("hello"), sentAt: home.clock.now() };
+    const edit = { source: bob, messageId: "e1", message: buildMessage("hello"), sentAt: home.clock.now() };
     await receiver.receiveEdit(edit);
-    expect([count(home, "inbox"), count(home, "pairings")]).toEqual([0, 0]);
+    expect([countRows(home, "inbox"), countRows(home, "pairings")]).toEqual([0, 0]);
   });
 });
 
-describe("a flood of messages of somebody who may not speak", () => {
-  it("is not answered with the word that too many wait", async () => {
+describe("a flood of messages of a person without access", () => {
+  it("gets no notice that too many messages are pending", async () => {
     const home = await openHome();
     const gate = Promise.withResolvers<void>();
     const store: Home["store"] = {
@@ -100,36 +100,36 @@ describe("a flood of messages of somebody who may not speak", () => {
     };
     const silent = { everywhere: { strangers: "ignore" as const }, platforms: {} };
     const room = await gatewayRoom({ agent: echo, home: { ...home, store }, settings: { access: silent } });
-    // More than a queue takes, while none of them can be stored.
+    // More than a queue holds, while none of them can be stored.
     const all = Array.from({ length: 1005 }, (_, at) =>
-      room.receiver.receiveMessage({ source: bob, messageId: `m${at}`, message: saying("hello") }),
+      room.receiver.receiveMessage({ source: bob, messageId: `m${at}`, message: buildMessage("hello") }),
     );
     gate.resolve();
     await Promise.all(all);
-    expect(count(home, "deliveries")).toBe(0);
+    expect(countRows(home, "deliveries")).toBe(0);
   });
 });
 
 describe("an edit of a message that never arrived", () => {
-  it("is the message while it is young, and nothing later", async () => {
+  it("is accepted as the message within minutes, and ignored later", async () => {
     const room = await gatewayRoom({ agent: echo });
     const { receiver, home } = room;
     const edit = (messageId: string, words: string, age: number) =>
       receiver.receiveEdit({
         source: ada,
         messageId,
-        message: saying(words),
+        message: buildMessage(words),
         sentAt: home.clock.now() - age,
       });
     await edit("old", "long ago", 3 * MINUTE);
-    expect(count(home, "inbox")).toBe(0);
+    expect(countRows(home, "inbox")).toBe(0);
     await edit("young", "just now", MINUTE);
     expect(await room.chat(ada).texts(1)).toEqual(["You said: just now"]);
   });
 });
 
-describe("what a chat has chosen with /busy", () => {
-  it("counts before the configuration", async () => {
+describe("the mode that a chat sets with /busy", () => {
+  it("overrides the configuration", async () => {
     const agent = heldAgent();
     const room = await gatewayRoom({ agent, settings: { busy: "interrupt" } });
     const chat = room.chat(ada);

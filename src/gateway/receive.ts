@@ -49,7 +49,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     maxQueued: MAX_QUEUED,
     batchSize: MAX_BATCH_SIZE,
     take,
-    onOverflow: overflow,
+    onOverflow: handleOverflow,
     onError: (error) =>
       flow.log.error({ error }, "receiving a message failed; the platform delivers it again"),
   });
@@ -60,7 +60,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     return queues.add(getQueueName(arrival.inbound.source), arrival);
   }
 
-  async function overflow({ inbound: { source } }: QueuedInbound): Promise<void> {
+  async function handleOverflow({ inbound: { source } }: QueuedInbound): Promise<void> {
     const name = getQueueName(source);
     if (notifiedFull.has(name)) return;
     notifiedFull.add(name);

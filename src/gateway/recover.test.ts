@@ -10,8 +10,8 @@ import type { Source } from "../core/source.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 
-/** A home in which a process that is gone has accepted these lines and answered none. */
-async function leftWith(lines: readonly string[], source: Source = ada): Promise<Home> {
+/** A home in which a crashed process accepted these commands and answered none. */
+async function openHomeWithCommands(lines: readonly string[], source: Source = ada): Promise<Home> {
   const home = await openHome();
   const { store, clock } = home;
   const runner = deadRunner();
@@ -23,21 +23,21 @@ async function leftWith(lines: readonly string[], source: Source = ada): Promise
   return home;
 }
 
-const openLines = ({ file }: Home): unknown =>
+const countOpenCommands = ({ file }: Home): unknown =>
   look(file, (db) => db.prepare("select count(*) from inbox where state = 4").pluck().get());
 
-describe("a command that a process has left behind when it fell", () => {
-  it("is done again if it only looks", async () => {
-    const home = await leftWith(["/platforms", "/insights"]);
+describe("a command that a crashed process left", () => {
+  it("runs again if it only reads", async () => {
+    const home = await openHomeWithCommands(["/platforms", "/insights"]);
     const room = await gatewayRoom({ agent: echo, home });
     const [platforms, insights] = await room.chat(ada).texts(2);
     expect(platforms).toMatch(/^- Telegram/);
     expect(insights).toBe("Nothing was said in the last 30 days.");
-    expect(openLines(home)).toBe(0);
+    expect(countOpenCommands(home)).toBe(0);
   });
 
-  it("is not done again if it may have changed something: the person is told, once, in order", async () => {
-    const home = await leftWith(["/new", "/title Plans", "/nonsense"]);
+  it("does not run again if it may have changed something: the person gets one notice per command, in order", async () => {
+    const home = await openHomeWithCommands(["/new", "/title Plans", "/nonsense"]);
     const room = await gatewayRoom({ agent: echo, home });
     const chat = room.chat(ada);
     const told = await chat.texts(3);
@@ -46,32 +46,32 @@ describe("a command that a process has left behind when it fell", () => {
         (words) => /while it ran `(.*)`, so the command may have taken effect or not/.exec(words)?.[1],
       ),
     ).toEqual(["/new", "/title Plans", "/nonsense"]);
-    expect(openLines(home)).toBe(0);
+    expect(countOpenCommands(home)).toBe(0);
     expect(
       await home.store.conversations.findConversations({ asker: { everyone: true }, source: ada }),
     ).toEqual([]);
-    // Brought again by the messenger, it is an old one.
+    // The messenger delivers the same message id again: it is a duplicate.
     await chat.say("hello");
     expect(await chat.texts(4)).toHaveLength(4);
   });
 
-  it("is told of in a few words, however long it was", async () => {
-    const home = await leftWith([`/title ${"word ".repeat(100_000)}`]);
+  it("is shortened in its notice", async () => {
+    const home = await openHomeWithCommands([`/title ${"word ".repeat(100_000)}`]);
     const [told, ...more] = await (await gatewayRoom({ agent: echo, home })).chat(ada).texts(1);
     expect(told).toMatch(/while it ran `\/title word word .*…`/);
     expect(told?.length).toBeLessThan(400);
     expect(more).toEqual([]);
   });
 
-  it("is silent when it was a stranger's words", async () => {
-    const home = await leftWith(["", "/new"]);
+  it("gets no notice if it was a message of a stranger", async () => {
+    const home = await openHomeWithCommands(["", "/new"]);
     const texts = await (await gatewayRoom({ agent: echo, home })).chat(ada).texts(1);
     expect(texts).toEqual([expect.stringContaining("/new")]);
-    expect(openLines(home)).toBe(0);
+    expect(countOpenCommands(home)).toBe(0);
   });
 
-  it("is not done for somebody who may not speak here any more", async () => {
-    const home = await leftWith(["/platforms"]);
+  it("does not run again for a person who has lost access", async () => {
+    const home = await openHomeWithCommands(["/platforms"]);
     const access = { everywhere: { strangers: "ignore" as const }, platforms: {} };
     const room = await gatewayRoom({ agent: echo, home, settings: { access } });
     const texts = await room.chat(ada).texts(1);
@@ -79,8 +79,8 @@ describe("a command that a process has left behind when it fell", () => {
   });
 });
 
-describe("a message that a process has left behind when it fell", () => {
-  it("is answered before what arrives now, and in order", async () => {
+describe("a message that a crashed process left", () => {
+  it("is answered before new messages, and in order", async () => {
     const home = await openHome();
     const { store, clock } = home;
     const runner = deadRunner();
@@ -102,8 +102,8 @@ describe("a message that a process has left behind when it fell", () => {
   });
 });
 
-describe("a message that a process was sending when it fell", () => {
-  it("is sent again, with the mark that it may be there already", async () => {
+describe("a message that a process was sending when it crashed", () => {
+  it("is sent again, with the mark of a possible repetition", async () => {
     const home = await openHome();
     const { store, clock } = home;
     const runner = deadRunner();

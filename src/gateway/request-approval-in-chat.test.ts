@@ -11,8 +11,8 @@ beforeEach(() => {
   return () => vi.useRealTimers();
 });
 
-describe("a question of the agent", () => {
-  it("stays open when the gateway is told to end, for the next one to go on with", async () => {
+describe("an approval request", () => {
+  it("stays open when the gateway shuts down, so that the next gateway continues it", async () => {
     const { home, gateway, chat } = await gatewayRoom({ agent: asking });
     await chat(ada).say("clean up");
     await chat(ada).sent(1);

@@ -28,7 +28,7 @@ const idle = {
 
 useFakeTime();
 
-/** A running gateway on fake time, which nobody but its own timers drives. */
+/** A running gateway with fake time: only its own timers drive it. */
 async function start(options: Partial<GatewayRoomOptions> = {}, expected: readonly string[] = []) {
   const { home, time } = await timedHome();
   const room = await gatewayRoom({ agent: echo, home, ...options });
@@ -38,7 +38,7 @@ async function start(options: Partial<GatewayRoomOptions> = {}, expected: readon
     look(home.file, (db) => db.prepare(`select count(*) from ${table}`).pluck().get());
   return {
     ...{ room, home, time, chat, count },
-    /** Says these, one after the other, each after the answer to the one before; returns the session. */
+    /** Sends these messages, each after the answer to the previous one. Returns the session. */
     async say(...lines: readonly string[]): Promise<string> {
       for (const line of lines) {
         await chat.say(line);
@@ -53,7 +53,7 @@ async function start(options: Partial<GatewayRoomOptions> = {}, expected: readon
 }
 
 describe("expiry", () => {
-  it("ends a silent session within a minute after its idle time, and not before", async () => {
+  it("ends a session within a minute after its idle time, and not before", async () => {
     const { room, time, say, endOf } = await start({ settings: idle });
     const session = await say("hello");
     await time.pass(IDLE_MINUTES * MINUTE - 1000);
@@ -63,14 +63,14 @@ describe("expiry", () => {
     expect(await room.untilTold("session:end")).toMatchObject([{ session, reason: "idle" }]);
   });
 
-  it("starts the next session with what is said afterwards", async () => {
+  it("starts a new session with the next message", async () => {
     const { time, say } = await start({ settings: idle });
     const before = await say("hello");
     await time.pass((IDLE_MINUTES + 1) * MINUTE);
     expect(await say("again")).not.toBe(before);
   });
 
-  it("is done by one process: this one waits while another holds the lease", async () => {
+  it("runs in one process: this one waits while another holds the lease", async () => {
     const { home, time, say, endOf } = await start({ settings: idle });
     const session = await say("hello");
     const other = localRunner();
@@ -84,7 +84,7 @@ describe("expiry", () => {
     expect(await endOf(session)).toBe("idle");
   });
 
-  it("counts activity from the future as of now, after an hour on a clock that was not set", async () => {
+  it("treats activity in the future as activity now, after an hour with a steady clock", async () => {
     const { time, say, endOf } = await start({ settings: idle });
     time.jump(DAY);
     const session = await say("hello");
@@ -119,7 +119,7 @@ describe("clearing", () => {
     expect((await home.sessions.history(all, session))?.map(getText)).toEqual(["hello", "You said: hello"]);
   });
 
-  it("removes the sessions of jobs and webhooks after thirty days, and nobody's own", async () => {
+  it("removes the sessions of jobs and webhooks after thirty days, and no session of a person", async () => {
     const { home, time, say } = await start();
     const own = await say("hello");
     for (const kind of ["job", "webhook", "chat"] as const) {
@@ -147,8 +147,8 @@ describe("clearing", () => {
   });
 });
 
-describe("the memory", () => {
-  /** Repeats what people say, and saves a note for each session that it is asked to look through. */
+describe("the flush of the memory", () => {
+  /** Echoes messages, and saves a note for each session that it flushes. */
   const remembers: Agent = {
     name: "remembers",
     canTitle: true,
@@ -164,7 +164,7 @@ describe("the memory", () => {
   const entries = async ({ home }: Timed, owner: string) =>
     (await home.store.memory.getMemory({ owner })).entries;
 
-  /** A session that another process has marked to be looked through; this gateway is not told. */
+  /** A session for which another process requests a flush; this gateway gets no event. */
   async function markElsewhere({ home }: Timed): Promise<string> {
     const { id } = await home.sessions.create({ person: "p_bob" });
     for (const line of ["one", "two", "three", "four"])
@@ -173,7 +173,7 @@ describe("the memory", () => {
     return id;
   }
 
-  it("is told of what another process has marked, with the next minute", async () => {
+  it("runs within a minute for a session that another process has marked", async () => {
     const timed = await start({ agent: remembers });
     await timed.time.pass(MINUTE);
     const session = await markElsewhere(timed);
@@ -183,7 +183,7 @@ describe("the memory", () => {
     expect(await entries(timed, "p_bob")).toEqual([session]);
   });
 
-  it("is told of a session as soon as it has expired, not a minute later", async () => {
+  it("runs as soon as a session expires, not a minute later", async () => {
     const timed = await start({ agent: remembers, settings: idle });
     const { home, time, say, endOf } = timed;
     const session = await say("one", "two", "three");
@@ -196,7 +196,7 @@ describe("the memory", () => {
     expect(await entries(timed, owner)).toEqual([session]);
   });
 
-  it("is left alone after the gateway has stopped", async () => {
+  it("does not run after the gateway has stopped", async () => {
     const timed = await start({ agent: remembers });
     await timed.room.gateway.stop();
     await markElsewhere(timed);
@@ -208,7 +208,7 @@ describe("the memory", () => {
 describe("a delivery", () => {
   const notNow = { state: "not_sent", reason: "Not now." } as const;
 
-  /** A messenger that does not take the first few attempts. */
+  /** A messenger that rejects the first attempts. */
   function rejecting(times: number) {
     const attempts: number[] = [];
     const rejects = () => {
@@ -218,7 +218,7 @@ describe("a delivery", () => {
     return { attempts, rejects };
   }
 
-  it("that the messenger did not take is retried when its back-off is over, and reaches the person once", async () => {
+  it("that the messenger did not accept is retried after its back-off, and reaches the person once", async () => {
     const { attempts, rejects } = rejecting(1);
     const { time, say, sentSoFar, chat } = await start({ rejects });
     await say("hello");
@@ -245,7 +245,7 @@ describe("a delivery", () => {
     expect(waiting.map(getText)).toEqual(["You said: hello"]);
   });
 
-  it("that another process gave back under an old number is sent with the next minute", async () => {
+  it("that another process gave back under an old number is sent within a minute", async () => {
     const { home, time, chat } = await start();
     const other = localRunner();
     await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
@@ -254,7 +254,7 @@ describe("a delivery", () => {
       const stored = await home.store.outbox.enqueue({ deliveries, runner: other.id, now: Date.now() });
       return stored.deliveries[0]?.number ?? 0;
     };
-    /** The other process lives: nobody takes its work over. */
+    /** The other process runs, so nobody takes over its work. */
     const passBeating = async (ms: number): Promise<void> => {
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
         await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
@@ -277,7 +277,7 @@ describe("a delivery", () => {
 describe("work that a crashed process left while this one runs", () => {
   const crashed = deadRunner();
 
-  /** A message that a process has accepted just before it crashed. */
+  /** A message that a process accepted just before it crashed. */
   async function leave({ home }: Awaited<ReturnType<typeof start>>): Promise<void> {
     const { store, clock } = home;
     const routing = buildRouting(ada, {
@@ -296,7 +296,7 @@ describe("work that a crashed process left while this one runs", () => {
     });
   }
 
-  it("is answered within five seconds, and not before the gateway looks", async () => {
+  it("is answered within five seconds, and not before the gateway polls", async () => {
     const timed = await start();
     await timed.time.pass(5000);
     await leave(timed);
@@ -315,10 +315,10 @@ describe("work that a crashed process left while this one runs", () => {
   });
 });
 
-describe("a program that runs", () => {
-  it("has its new output told when its interval has passed, and no more after the gateway has stopped", async () => {
+describe("a running process", () => {
+  it("has its new output reported after each interval, and not after the gateway has stopped", async () => {
     const { room, home, time, chat, sentSoFar } = await start();
-    // Due between two heartbeats: what they store makes the gateway look, too.
+    // Due between two heartbeats: a heartbeat makes the gateway poll, too.
     await time.pass(3000);
     const program = await runIn(home, ada, { command: "make", everyMs: 10 * MINUTE });
     await program.print("compiling");
@@ -342,7 +342,7 @@ describe("the gateway", () => {
     );
   });
 
-  it("ends when another process has taken its connection, with the next heartbeat", async () => {
+  it("ends with the next heartbeat when another process has taken its connection", async () => {
     const { room, home, time } = await start({}, ["the gateway stops because of an error"]);
     const ended = room.gateway.ended.catch((error: unknown) => error);
     const other = localRunner();

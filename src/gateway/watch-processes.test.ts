@@ -16,8 +16,8 @@ const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId:
 const topic: Source = { ...ada, chatType: "group", chatId: "-100", threadId: "17" };
 const everyone = { everyone: true } as const;
 
-/** A chat in which a program runs, and the part of a gateway that tells of it. */
-async function desk(options: RunOptions = {}, source: Source = ada, agent: Agent = echo) {
+/** A chat with a running process, and the part of a gateway that reports on it. */
+async function startProcess(options: RunOptions = {}, source: Source = ada, agent: Agent = echo) {
   const home = await openHome();
   const chat = messenger();
   const own = await watcher(home, chat, agent);
@@ -25,35 +25,35 @@ async function desk(options: RunOptions = {}, source: Source = ada, agent: Agent
   return { home, chat, ...own, running, pass: (ms: number) => home.clock.pass(ms) };
 }
 
-const wordsIn = ({ shown }: Messenger): string[] => shown.map(({ words }) => words.at(-1) ?? "");
+const listTexts = ({ shown }: Messenger): string[] => shown.map(({ words }) => words.at(-1) ?? "");
 
-describe("a chat that started a program", () => {
+describe("a chat that started a process", () => {
   it.each([
     ["all", ["runs for 1 min", "ended with code 0", "ended with code 1"]],
     ["result", ["ended with code 0", "ended with code 1"]],
     ["error", ["ended with code 1"]],
     ["off", []],
-  ] satisfies [WatchMode, string[]][])("is told with %s: %j", async (mode, expected) => {
-    const { home, chat, look, running, pass } = await desk({ mode, everyMs: MINUTE });
+  ] satisfies [WatchMode, string[]][])("gets these reports in the mode %s: %j", async (mode, expected) => {
+    const { home, chat, look, running, pass } = await startProcess({ mode, everyMs: MINUTE });
     const second = await runIn(home, ada, { mode });
     await running.print("hello\n");
     await look();
     pass(MINUTE);
     await look();
-    const before = wordsIn(chat);
+    const before = listTexts(chat);
     await running.end({ code: 0 });
     await look();
     await second.end({ code: 1 });
     await look();
     await look();
-    // What was told while it ran has become its last line by then.
-    const told = [...before, ...wordsIn(chat).slice(before.length)];
+    // By now the report on the running process shows its end.
+    const told = [...before, ...listTexts(chat).slice(before.length)];
     expect(told.map((words) => words.split("\n")[0]?.replace(/^.*\) | after.*|\.$/g, ""))).toEqual(expected);
     expect(await home.store.processes.listWatchedProcesses()).toEqual([]);
   });
 
-  it("has one quiet message while it runs, which is edited and gets its last line; its end is another, with the last 1000 characters", async () => {
-    const { chat, look, running, pass } = await desk({ everyMs: MINUTE });
+  it("gets one silent message, which is edited while the process runs, and another at its end with the last 1000 characters", async () => {
+    const { chat, look, running, pass } = await startProcess({ everyMs: MINUTE });
     for (const word of ["one", "two", "three"]) {
       await running.print(`\u001b[31m${word}\u001b[0m\r\n`);
       pass(MINUTE);
@@ -74,14 +74,14 @@ describe("a chat that started a program", () => {
     await running.end({ code: 3 });
     await look();
     const name = `\`npm test\` (${running.id})`;
-    expect(wordsIn(chat)).toEqual([
+    expect(listTexts(chat)).toEqual([
       `${name} ended with code 3 after 4 min.`,
       `${name} ended with code 3 after 4 min.\n\n\`\`\`\n${"z".repeat(1000)}\n\`\`\``,
     ]);
     expect(chat.shown[1]?.quiet).toBe(false);
   });
 
-  it("gets a message each time where messages cannot be edited", async () => {
+  it("gets a new message for each report if messages cannot be edited", async () => {
     const home = await openHome();
     const chat = messenger({ edits: false });
     const { look } = await watcher(home, chat, echo);
@@ -93,15 +93,15 @@ describe("a chat that started a program", () => {
     }
     await running.end();
     await look();
-    expect(wordsIn(chat).map((words) => words.split("\n")[0]?.slice(words.indexOf(")") + 2))).toEqual([
+    expect(listTexts(chat).map((words) => words.split("\n")[0]?.slice(words.indexOf(")") + 2))).toEqual([
       "runs for 1 min.",
       "runs for 2 min.",
       "ended with code 0 after 2 min.",
     ]);
   });
 
-  it("gets a new one when the old was deleted, and the same later when the messenger asked to wait", async () => {
-    const { chat, look, running, pass } = await desk({ everyMs: MINUTE });
+  it("gets a new message when the old one was deleted, and a later edit when the messenger asks to wait", async () => {
+    const { chat, look, running, pass } = await startProcess({ everyMs: MINUTE });
     const printAndLook = async (): Promise<void> => {
       await running.print("more\n");
       pass(MINUTE);
@@ -118,7 +118,7 @@ describe("a chat that started a program", () => {
     pass(10_000);
     await look();
     expect(chat.shown.map(({ words }) => words.length)).toEqual([1, 2]);
-    // The end waits a little for its last line, and not for ever.
+    // The report of the end waits for the last edit, for a limited time.
     chat.answer({ state: "not_sent", reason: "Down.", retryAfterMs: HOUR });
     await running.end();
     await look();
@@ -128,8 +128,8 @@ describe("a chat that started a program", () => {
     expect(await chat.texts(3)).toHaveLength(3);
   });
 
-  it("is told of more output also when more was printed than is kept", async () => {
-    const { chat, look, running, pass } = await desk({ everyMs: MINUTE });
+  it("gets new output also when the process printed more than is kept", async () => {
+    const { chat, look, running, pass } = await startProcess({ everyMs: MINUTE });
     for (const letter of ["a", "b"]) {
       await running.print(letter.repeat(KEPT_OUTPUT));
       pass(MINUTE);
@@ -141,8 +141,8 @@ describe("a chat that started a program", () => {
     expect(chat.shown[0]?.words.map((words) => words.at(-5))).toEqual(["a", "b", "!"]);
   });
 
-  it("is told at once of lines that were waited for, and of those that follow together", async () => {
-    const { chat, look, running, pass } = await desk({ mode: "result", patterns: ["ready"] });
+  it("gets the first matching line at once, and the following ones together", async () => {
+    const { chat, look, running, pass } = await startProcess({ mode: "result", patterns: ["ready"] });
     await running.print("ready 1\nnoise\n", "ready 1");
     await look();
     for (const line of ["ready 2", "\u001b[1mready 3"]) {
@@ -152,16 +152,16 @@ describe("a chat that started a program", () => {
     expect(chat.shown).toHaveLength(1);
     pass(MINUTE);
     await look();
-    expect(wordsIn(chat).map((words) => words.split("```")[1])).toEqual([
+    expect(listTexts(chat).map((words) => words.split("```")[1])).toEqual([
       "\nready 1\n",
       "\nready 2\nready 3\n",
     ]);
   });
 });
 
-describe("exactly once", () => {
-  it("is told when two gateways look at the same time", async () => {
-    const { home, chat, running, look } = await desk({ mode: "result" });
+describe("the end of a process", () => {
+  it("is reported once when two gateways poll at the same time", async () => {
+    const { home, chat, running, look } = await startProcess({ mode: "result" });
     const other = await home.again();
     const second = await watcher(other, chat, echo);
     await running.end();
@@ -170,13 +170,13 @@ describe("exactly once", () => {
   });
 
   it.each([
-    ["before it is stored", false],
-    ["right after", true],
-  ])("is told when a gateway falls %s", async (_, isStored) => {
+    ["before the report is stored", false],
+    ["right after the report is stored", true],
+  ])("is reported once when a gateway crashes %s", async (_, isStored) => {
     const home = await openHome();
     const chat = messenger();
     const running = await runIn(home, ada, { mode: "result" });
-    const falling: WatcherOptions = {
+    const crashing: WatcherOptions = {
       runner: deadRunner(),
       store: {
         ...home.store,
@@ -190,18 +190,18 @@ describe("exactly once", () => {
       },
     };
     await running.end();
-    const fallen = await watcher(home, chat, echo, falling);
-    await fallen.look();
+    const crashed = await watcher(home, chat, echo, crashing);
+    await crashed.look();
     expect(chat.shown).toEqual([]);
     const next = await watcher(home, chat, echo);
     await next.recover();
     await next.look();
     await next.look();
-    expect(wordsIn(chat)).toEqual([expect.stringContaining("ended with code 0")]);
+    expect(listTexts(chat)).toEqual([expect.stringContaining("ended with code 0")]);
   });
 
-  it("gets its last line when the gateway falls between that and the end's own message", async () => {
-    const { home, chat, look, running, pass } = await desk({ everyMs: MINUTE });
+  it("is shown in both messages when the gateway crashes between them", async () => {
+    const { home, chat, look, running, pass } = await startProcess({ everyMs: MINUTE });
     await running.print("hello");
     pass(MINUTE);
     await look();
@@ -210,16 +210,16 @@ describe("exactly once", () => {
       ...home.store,
       outbox: { ...home.store.outbox, enqueue: () => Promise.reject(new Error("the process was killed")) },
     };
-    const fallen = await watcher(home, chat, echo, { runner: deadRunner(), store });
-    await fallen.look();
+    const crashed = await watcher(home, chat, echo, { runner: deadRunner(), store });
+    await crashed.look();
     await look();
     expect(chat.shown.map(({ words }) => words.at(-1)?.includes("ended with code 0"))).toEqual([true, true]);
   });
 });
 
-describe("where it is told", () => {
-  it("is the thread in which it was started, after /new and /resume too, and nobody else hears of it", async () => {
-    const { home, chat, look, running, pass } = await desk({ everyMs: MINUTE }, topic);
+describe("a report on a process", () => {
+  it("goes only to the thread in which the process was started, also after /new and /resume", async () => {
+    const { home, chat, look, running, pass } = await startProcess({ everyMs: MINUTE }, topic);
     const theirs = await runIn(home, bob, { everyMs: MINUTE, command: "make" });
     const { number } = running.opened.conversation;
     const next = await home.sessions.reset(everyone, number);
@@ -240,8 +240,8 @@ describe("where it is told", () => {
     for (const [target, isTheirs] of byChat) expect(target).toEqual(isTheirs ? bob : topic);
   });
 
-  it("is nowhere here for what was started in a terminal", async () => {
-    const { home, chat, look } = await desk({ mode: "off" });
+  it("is not sent by the gateway for a process of a terminal", async () => {
+    const { home, chat, look } = await startProcess({ mode: "off" });
     const local = await runIn(home, { platform: "local", chatId: "cli", chatType: "dm" });
     await local.end();
     await look();
@@ -249,8 +249,8 @@ describe("where it is told", () => {
     expect((await local.now()).reported.end).toBe(false);
   });
 
-  it("leaves no trace of somebody having spoken", async () => {
-    const { home, look, running, pass } = await desk({ everyMs: MINUTE, wakes: true }, ada, echo);
+  it("does not count as activity of a person", async () => {
+    const { home, look, running, pass } = await startProcess({ everyMs: MINUTE, wakes: true }, ada, echo);
     const [before] = await home.store.conversations.findConversations({ asker: everyone, source: ada });
     pass(HOUR);
     await running.print("hello");
@@ -266,12 +266,12 @@ describe("where it is told", () => {
   });
 });
 
-describe("an agent that is to be woken", () => {
+describe("an agent that a process wakes", () => {
   const wakes = { wakes: true, mode: "all" } as const;
 
-  it("answers once, in the session that started it, and that is all the chat is told", async () => {
+  it("answers once, in the session that started the process, and the chat gets only the answer", async () => {
     const agent = heldAgent();
-    const { chat, look, running, home } = await desk(wakes, topic, agent);
+    const { chat, look, running, home } = await startProcess(wakes, topic, agent);
     const second = await watcher(await home.again(), chat, agent);
     await running.print("42 passed\n");
     await running.end();
@@ -289,24 +289,24 @@ describe("an agent that is to be woken", () => {
     expect(chat.shown).toHaveLength(1);
   });
 
-  it("is not, when the chat has gone to another session: the chat is told, with the way back", async () => {
+  it("does not answer when the chat has switched to another session: the chat gets a report with /resume", async () => {
     const agent = heldAgent();
-    const { chat, look, running, home } = await desk(wakes, ada, agent);
+    const { chat, look, running, home } = await startProcess(wakes, ada, agent);
     await home.sessions.reset(everyone, running.opened.conversation.number);
     await running.end();
     await look();
     await look();
     const { handle } = running.opened.session;
-    expect(wordsIn(chat)).toEqual([
+    expect(listTexts(chat)).toEqual([
       expect.stringMatching(new RegExp(`ended with code 0.*/resume ${handle}$`, "s")),
     ]);
     expect(await home.store.turns.listClaimable({ now: home.clock.now() })).toEqual([]);
     expect((await running.now()).reported.end).toBe(true);
   });
 
-  it("comes to the end of what it is saying first", async () => {
+  it("finishes the answer in progress first", async () => {
     const agent = heldAgent();
-    const { chat, look, running, home, flow } = await desk(wakes, ada, agent);
+    const { chat, look, running, home, flow } = await startProcess(wakes, ada, agent);
     const { clock, store } = home;
     const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
     const accepted = await store.inbox.accept({
@@ -316,7 +316,7 @@ describe("an agent that is to be woken", () => {
       claim: { runner: flow.runner, take: "one" },
     });
     if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
-      throw new Error("no turn has begun");
+      throw new Error("no turn has started");
     const told = flow.turns.run(accepted.turn);
     const first = await agent.asked();
     await first.say("Once ");
@@ -334,7 +334,7 @@ describe("an agent that is to be woken", () => {
     expect(await chat.texts(2)).toEqual(["Once upon a time", "It is done."]);
   });
 
-  it("is told of nothing twice after a crash of the gateway that has woken it: the next takes the turn up", async () => {
+  it("is woken once when the gateway crashes: the next gateway recovers the turn", async () => {
     const agent = heldAgent();
     const home = await openHome();
     const chat = messenger();
@@ -363,7 +363,7 @@ describe("an agent that is to be woken", () => {
 });
 
 describe("a running gateway", () => {
-  it("tells what ended while nobody looked, and what ends from then on", async () => {
+  it("reports processes that ended before its start, and those that end later", async () => {
     const home = await openHome();
     const before = await runIn(home, ada, { mode: "result", command: "first" });
     await before.end();

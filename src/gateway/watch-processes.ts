@@ -43,7 +43,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
   async function poll(): Promise<void> {
     if (closing.signal.aborted) return;
     const now = clock.now();
-    const begun: Promise<void>[] = [];
+    const started: Promise<void>[] = [];
     for (const process of await store.processes.listWatchedProcesses()) {
       const { id, target } = process;
       const connected = flow.getConnection(target.platform);
@@ -57,9 +57,9 @@ export function watchProcesses(flow: Flow): ProcessWatch {
         })
         .finally(() => reporting.delete(id));
       reporting.set(id, done);
-      begun.push(done);
+      started.push(done);
     }
-    await Promise.all(begun);
+    await Promise.all(started);
   }
 
   async function report(connected: PlatformConnection, id: string): Promise<void> {

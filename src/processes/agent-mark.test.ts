@@ -6,8 +6,8 @@ const MODULE = new URL("./agent-mark.ts", import.meta.url).href;
 const LOOK = `import("${MODULE}").then(({ isRunByAgent }) => console.log(isRunByAgent(process.env)))`;
 const PLAIN = `env -i ${process.execPath} -e '${LOOK}'`;
 
-/** What a process says of itself that a shell has started in this way. */
-function said(script: string, environment: Record<string, string> = {}, shell = "/bin/sh"): string {
+/** The output of a process that a shell starts with this script. */
+function runScript(script: string, environment: Record<string, string> = {}, shell = "/bin/sh"): string {
   const { stdout, stderr } = spawnSync(shell, ["-c", script], {
     env: { PATH: process.env.PATH, ...environment },
     encoding: "utf8",
@@ -24,17 +24,17 @@ describe("isRunByAgent", () => {
   });
 
   it("recognizes a process by the initial environment of an ancestor", () => {
-    expect(said(`${PLAIN}; true`, { [AGENT_MARK]: "1" })).toBe("true");
-    expect(said(`${PLAIN}; true`, { [`NOT_${AGENT_MARK}`]: "1" })).toBe("false");
+    expect(runScript(`${PLAIN}; true`, { [AGENT_MARK]: "1" })).toBe("true");
+    expect(runScript(`${PLAIN}; true`, { [`NOT_${AGENT_MARK}`]: "1" })).toBe("false");
   });
 
   it.each(["/bin/sh", "bash"])(
     "recognizes a process by a limit that %s sets and no descendant can raise",
     (shell) => {
-      expect(said(`${SET_LIMIT_MARK}; ${PLAIN}`, {}, shell)).toBe("true");
+      expect(runScript(`${SET_LIMIT_MARK}; ${PLAIN}`, {}, shell)).toBe("true");
       const lower = "{ ulimit -x 5 || ulimit -w 5; } 2>/dev/null";
-      expect(said(`${SET_LIMIT_MARK}; ${lower}; ${PLAIN}`, {}, shell)).toBe("true");
-      expect(said(`true; ${PLAIN}`, {}, shell)).toBe("false");
+      expect(runScript(`${SET_LIMIT_MARK}; ${lower}; ${PLAIN}`, {}, shell)).toBe("true");
+      expect(runScript(`true; ${PLAIN}`, {}, shell)).toBe("false");
     },
   );
 });

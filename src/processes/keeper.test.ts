@@ -12,7 +12,7 @@ import { localBackend } from "./local-backend.ts";
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A keeper inside the test process, with an own store or shorter times. */
+/** A keeper inside the test process, with its own store or shorter times. */
 async function insideRoom(options: { readonly idleMs?: number; wrap?(store: Store): Store } = {}) {
   const ends: Promise<void>[] = [];
   const stop = new AbortController();

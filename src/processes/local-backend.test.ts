@@ -31,7 +31,7 @@ async function run(command: string, pty: boolean) {
   return { running, ended: ended.promise, printed: () => printed.join("").replaceAll("\r\n", "\n") };
 }
 
-function commandOf(pid: number): string {
+function readCommand(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
@@ -94,8 +94,8 @@ describe.each([
     expect(signal).toBe("SIGKILL");
     const left = (): string[] =>
       listProcStats()
-        .flatMap(({ pid }) => (commandOf(pid).includes(root) ? [pid] : []))
-        .map(commandOf);
+        .flatMap(({ pid }) => (readCommand(pid).includes(root) ? [pid] : []))
+        .map(readCommand);
     await vi.waitFor(() => expect(left()).toEqual([]), 10_000);
   });
 

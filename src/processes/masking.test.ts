@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createSecretMask, createStreamMask, SECRET_PLACEHOLDER } from "./masking.ts";
 
-/** Few letters, so that secrets overlap each other and the text is full of their beginnings. */
+/** Few letters, so that secrets overlap and the text often contains the start of one. */
 const letters = fc.constantFrom("a", "b", "ab", "aab", "-", "🙂", "\n");
 const text = fc.array(letters, { maxLength: 80 }).map((parts) => parts.join(""));
 const secret = fc.array(letters, { minLength: 4, maxLength: 14 }).map((parts) => parts.join(""));
-/** A text with secrets in it, and where it is cut. */
+/** A text with secrets, and the positions of its cuts. */
 const cutText = fc
   .record({
     secrets: fc.array(secret, { maxLength: 4 }),

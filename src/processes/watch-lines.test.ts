@@ -38,7 +38,7 @@ describe("lines that contain a pattern", () => {
     expect(watch.take("E\n", 12_000)).toEqual(["E"]);
   });
 
-  it("are no longer searched after 45 seconds of too many, and a line says so", () => {
+  it("are no longer searched after 45 seconds of too many, and a line reports it", () => {
     const watch = createLineWatch(["E"]);
     const reported: string[] = [];
     for (let now = 0; now <= 60_000; now += 500) reported.push(...watch.take("E\n".repeat(10), now));

@@ -42,7 +42,7 @@ export function createLineWatch(patterns: readonly string[]): LineWatch {
     window.count += 1;
   }
 
-  function nextWindow(now: number, reported: string[]): void {
+  function startNextWindow(now: number, reported: string[]): void {
     if (now - window.began < WINDOW_MS) return;
     const more = window.count - MAX_IN_WINDOW;
     if (more > 0)
@@ -55,7 +55,7 @@ export function createLineWatch(patterns: readonly string[]): LineWatch {
   function take(text: string, now: number): readonly string[] {
     if (isOff) return [];
     const reported: string[] = [];
-    nextWindow(now, reported);
+    startNextWindow(now, reported);
     const lines = (partial + text).split("\n");
     partial = lines.pop() ?? "";
     for (const line of lines) {
@@ -74,7 +74,7 @@ export function createLineWatch(patterns: readonly string[]): LineWatch {
     idle(now) {
       if (isOff) return [];
       const reported: string[] = [];
-      nextWindow(now, reported);
+      startNextWindow(now, reported);
       searchLine(partial, now, reported);
       return reported;
     },

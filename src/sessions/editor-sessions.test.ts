@@ -21,7 +21,7 @@ interface Agent {
 
 const DEFAULTS = { model: "default-model", provider: "default-provider" };
 
-function agentOf({ usage, config }: Session, defaults = DEFAULTS): Agent {
+function buildAgent({ usage, config }: Session, defaults = DEFAULTS): Agent {
   return {
     model: usage.model ?? defaults.model,
     provider: usage.provider ?? defaults.provider,
@@ -33,7 +33,7 @@ function editor(
   { sessions, clock }: Home,
   options: Partial<EditorOptions<Agent>> = {},
 ): EditorSessions<Agent> {
-  return editorSessions({ sessions, clock, makeAgent: agentOf, ...options });
+  return editorSessions({ sessions, clock, makeAgent: buildAgent, ...options });
 }
 
 const user = (text: string): MessageInput => ({ role: "user", text });
@@ -130,7 +130,7 @@ describe("an editor session", () => {
     const { id } = await editor(home).create({ cwd: "/a", model: "old", provider: "old-provider" });
     const later = await home.restart();
     const changed = { model: "new", provider: "new-provider" };
-    const sessions = editor(later, { makeAgent: (session) => agentOf(session, changed) });
+    const sessions = editor(later, { makeAgent: (session) => buildAgent(session, changed) });
     expect((await sessions.get(id))?.agent).toMatchObject({ model: "old", provider: "old-provider" });
     expect((await sessions.create({ cwd: "/a" })).agent).toMatchObject(changed);
   });
@@ -160,7 +160,7 @@ describe("the agent of an editor session", () => {
     const sessions = editor(home, {
       makeAgent: async (session) => {
         made += 1;
-        return agentOf(session);
+        return buildAgent(session);
       },
     });
     const got = await Promise.all(Array.from({ length: 5 }, () => sessions.get(id)));
@@ -175,7 +175,7 @@ describe("the agent of an editor session", () => {
     const sessions = editor(home, {
       makeAgent: (session) => {
         if (broken) throw new Error("no credentials");
-        return agentOf(session);
+        return buildAgent(session);
       },
     });
     const made = await sessions.create({ cwd: "/a" });
@@ -204,7 +204,7 @@ describe("the agent of an editor session", () => {
         const n = count++;
         begun[n]?.resolve();
         await ready[n]?.promise;
-        return agentOf(session);
+        return buildAgent(session);
       },
     });
     const creating = slow.create({ cwd: "/a", model: "one" });
@@ -255,7 +255,7 @@ describe("a fork of an editor session", () => {
 });
 
 /** The library, with the number of calls by name. */
-function counted(sessions: Sessions): { sessions: Sessions; calls: Map<string, number> } {
+function countCalls(sessions: Sessions): { sessions: Sessions; calls: Map<string, number> } {
   const calls = new Map<string, number>();
   const wrapped = new Proxy(sessions, {
     get: (target, name: keyof Sessions & string) => {
@@ -290,7 +290,7 @@ describe("a save point", () => {
 
   it("reads no messages while nobody else writes, however long the conversation is", async () => {
     const home = await openHome();
-    const { sessions: library, calls } = counted(home.sessions);
+    const { sessions: library, calls } = countCalls(home.sessions);
     const sessions = editor({ ...home, sessions: library });
     const same = (conversation: MessageInput[]) => conversation;
     // The same if the agent creates new message objects for each save.

@@ -13,10 +13,10 @@ const everyone = { everyone: true } as const;
 const user = (text: string): MessageInput => ({ role: "user", text });
 
 /** The messages without session and seq. */
-const said = (messages: readonly Message[] | undefined) =>
+const stripPositions = (messages: readonly Message[] | undefined) =>
   messages?.map(({ session: _session, seq: _seq, ...rest }) => rest);
 
-async function exported(sessions: Sessions, id: string): Promise<SessionExport> {
+async function exportSession(sessions: Sessions, id: string): Promise<SessionExport> {
   const file = await sessions.export(who, id);
   if (file === undefined) throw new Error(`${id} was not exported`);
   // As in a file: plain JSON.
@@ -50,7 +50,7 @@ describe("an exported session", () => {
     await here.sessions.recordUsage(who, id, { outputTokens: 4 }, { purpose: "title" });
     await here.sessions.rewind(who, id, { seq: 2 });
     await here.sessions.change(who, id, { ended: true, archived: true });
-    const file = await exported(here.sessions, id);
+    const file = await exportSession(here.sessions, id);
 
     const there = await openHome();
     there.clock.pass(DAY);
@@ -66,14 +66,14 @@ describe("an exported session", () => {
     expect(await there.sessions.search(who, "undone", { undone: true })).toHaveLength(1);
     const [hash = ""] = Object.keys(file.blobs);
     expect(await there.sessions.blob(who, hash)).toEqual(new Uint8Array([9, 8, 7]));
-    expect(await exported(there.sessions, id)).toEqual(file);
+    expect(await exportSession(there.sessions, id)).toEqual(file);
   });
 
   it("is refused if its usage does not add up to its counters, and accepted without usage", async () => {
     const here = await openHome();
     const { id } = await here.sessions.create(who);
     await here.sessions.recordUsage(who, id, { inputTokens: 3 });
-    const file = await exported(here.sessions, id);
+    const file = await exportSession(here.sessions, id);
     const there = await openHome();
     const [entry] = file.usage;
     for (const [usage, field] of [
@@ -108,19 +108,19 @@ describe("an exported session", () => {
     const fork = await here.sessions.fork(who, id, { keep: 1 });
     await here.sessions.append(who, fork.id, [user("own"), user("undone")]);
     await here.sessions.undo(who, fork.id);
-    const file = await exported(here.sessions, fork.id);
+    const file = await exportSession(here.sessions, fork.id);
     expect(JSON.stringify(file)).not.toContain("private");
     const { sessions } = await openHome();
     const imported = await sessions.import(file);
     expect(imported.parent).toBe(id);
-    expect(said(await sessions.history(who, fork.id))).toEqual(
-      said(await here.sessions.history(who, fork.id)),
+    expect(stripPositions(await sessions.history(who, fork.id))).toEqual(
+      stripPositions(await here.sessions.history(who, fork.id)),
     );
     expect((await sessions.messages(who, fork.id))?.slice(0, 2)).toEqual(
       await here.sessions.messages(who, fork.id),
     );
     await sessions.append(who, fork.id, user("goes on"));
-    expect(said(await sessions.history(who, fork.id))?.map(({ parts }) => parts)).toEqual(
+    expect(stripPositions(await sessions.history(who, fork.id))?.map(({ parts }) => parts)).toEqual(
       ["shared", "own", "goes on"].map((text) => [{ type: "text", text }]),
     );
     await sessions.rewind(who, fork.id, { seq: 1 });
@@ -130,7 +130,7 @@ describe("an exported session", () => {
   it("gets another owner on request, with a title that is free for that owner", async () => {
     const here = await openHome();
     const { id } = await here.sessions.create(who, { title: "plan" });
-    const file = await exported(here.sessions, id);
+    const file = await exportSession(here.sessions, id);
     const { sessions } = await openHome();
     await sessions.create({ person: "p_bob" }, { id: "theirs", title: "plan" });
     const imported = await sessions.import(file, { owner: "p_bob" });
@@ -142,7 +142,7 @@ describe("an exported session", () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.append(who, id, user("here"));
-    const file = await exported(sessions, id);
+    const file = await exportSession(sessions, id);
     await sessions.append(who, id, user("since then"));
     await expect(sessions.import(file)).rejects.toMatchObject({ code: "invalid_input" });
     expect(await sessions.shownLength(who, id)).toBe(2);
@@ -179,7 +179,7 @@ describe("an exported session", () => {
         }
         return run();
       });
-      const file = await exported(createSessions({ store: interrupted, clock, zone: "UTC" }), id);
+      const file = await exportSession(createSessions({ store: interrupted, clock, zone: "UTC" }), id);
       const { sessions: there } = await openHome();
       await there.import(file);
       expect(((await there.history(who, id)) ?? []).map(getText)).toEqual(shown);
@@ -197,7 +197,7 @@ describe("an invalid or altered export", () => {
       user("one"),
       { role: "user", parts: [{ type: "file", mimeType: "text/plain", data: new Uint8Array([1]) }] },
     ]);
-    const file = await exported(here.sessions, id);
+    const file = await exportSession(here.sessions, id);
     const [hash = ""] = Object.keys(file.blobs);
     const { sessions } = await openHome();
     const session = (change: object) => ({ ...file, session: { ...file.session, ...change } });
@@ -357,17 +357,17 @@ describe("any session", () => {
             expect(["nothing_to_undo", "nothing_to_redo", "not_found"]).toContain(error.code),
           );
         }
-        const file = await exported(here.sessions, id);
+        const file = await exportSession(here.sessions, id);
         const imported = await there.sessions.import(file);
         const own = (await here.sessions.messages(who, id)) ?? [];
-        expect(said(await there.sessions.history(who, id))).toEqual(
-          said(await here.sessions.history(who, id)),
+        expect(stripPositions(await there.sessions.history(who, id))).toEqual(
+          stripPositions(await here.sessions.history(who, id)),
         );
         expect((await there.sessions.messages(who, id))?.slice(0, own.length)).toEqual(own);
         expect((await there.sessions.ranges(who, id))?.hidden).toEqual(
           (await here.sessions.ranges(who, id))?.hidden,
         );
-        const again = await exported(there.sessions, id);
+        const again = await exportSession(there.sessions, id);
         expect(again.blobs).toEqual(file.blobs);
         expect(again.shows).toEqual(file.shows);
         expect(again.hidden).toEqual(file.hidden);

@@ -5,7 +5,7 @@ import { type MessageInput, prepareMessages } from "./message-input.ts";
 
 const bytes = new Uint8Array([1, 2, 3]);
 const hash = createHash("sha256").update(bytes).digest("hex");
-const refused = (input: unknown) => {
+const catchError = (input: unknown) => {
   try {
     prepareMessages(input as MessageInput);
   } catch (error) {
@@ -82,13 +82,13 @@ describe("the input of a message", () => {
       [{ role: "user", parts: [{ type: "image", data: bytes }] }, "parts[0].mimeType"],
       [{ role: "user", text: "x", extra: { when: new Date(0) } }, "extra.when"],
     ] as const)
-      expect(refused(input), field).toMatchObject({ code: "invalid_input", details: { field } });
+      expect(catchError(input), field).toMatchObject({ code: "invalid_input", details: { field } });
   });
 
   it("is refused if its bytes exceed the limit of a part", () => {
     const data = new Uint8Array(MAX_PART_BYTES + 1);
     const file = { type: "file", mimeType: "application/zip", data } as const;
-    expect(refused({ role: "user", parts: [file] })).toMatchObject({
+    expect(catchError({ role: "user", parts: [file] })).toMatchObject({
       code: "too_large",
       details: { field: "parts[0].data", limit: MAX_PART_BYTES },
     });

@@ -75,7 +75,7 @@ describe("the source of a message", () => {
   });
 });
 
-describe("who shares a conversation", () => {
+describe("the scope of a conversation", () => {
   it("has the key of the key function", async () => {
     const { sessions } = await openHome();
     for (const from of [
@@ -111,7 +111,7 @@ describe("who shares a conversation", () => {
     expect(bob.session.owner).toBe("chat:discord:guild-123");
   });
 
-  it("can be set for one platform, and for threads alone", async () => {
+  it("can be set for one platform, and for threads only", async () => {
     const { sessions } = await openHome({
       scope: { threadsPerUser: false, byPlatform: { slack: { groupsPerUser: false } } },
     });
@@ -322,7 +322,7 @@ describe("the reset of a conversation", () => {
     await sessions.markShown(12345, { note: true });
   });
 
-  it("notifies a person who had sent messages, if the policy says so, and not on excluded platforms", async () => {
+  it("notifies a person who had sent messages, if the policy requires it, and not on excluded platforms", async () => {
     const { sessions, clock } = await openHome();
     const told = async (from: SourceInput, change: Partial<ResetPolicy>, words: number) => {
       const { session } = await sessions.open(from, policy(change));
@@ -561,7 +561,7 @@ describe("new sessions, and switching back", () => {
     expect((await sessions.get(who, phone.session.id))?.endReason).toBe("new");
   });
 
-  it("refuses to move a private session into a group, and tells where it is possible", async () => {
+  it("refuses to move a private session into a group, and names the chats in which it is possible", async () => {
     const { sessions } = await openHome();
     const who = { person: "p_1" };
     const alone = await sessions.open(dm(1), who);

@@ -874,8 +874,8 @@ describe("the list", () => {
   });
 });
 
-describe("whether a person has another session", () => {
-  it("is false with one session, and true with another of their own", async () => {
+describe("hasOther", () => {
+  it("is false for a person with one session, and true with another of their own", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who);
     await sessions.create(bob);

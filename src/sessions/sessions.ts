@@ -217,7 +217,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       return configuredZone ?? assertZone(systemZone());
     },
   };
-  const newId = (): string => generateSessionId(settings);
+  const createId = (): string => generateSessionId(settings);
   const changeView = async (
     who: Asker,
     id: string,
@@ -233,7 +233,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     create: (id: string) => Promise<Session | Refused>,
   ): Promise<Session> => {
     for (;;) {
-      const created = await create(assertSessionId(requestedId ?? newId()));
+      const created = await create(assertSessionId(requestedId ?? createId()));
       const isTaken = isRefused(created) && created.details?.field === "id";
       if (requestedId !== undefined || !isTaken) return throwIfRefused(created);
     }
@@ -301,7 +301,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     usageEntries: (who, id) => store.sessions.listUsageEntries({ asker: who, session: id }),
 
     async reset(who, conversation) {
-      const newSession = { id: newId(), kind: "chat" as const };
+      const newSession = { id: createId(), kind: "chat" as const };
       return throwIfRefused(
         await store.conversations.reset({ asker: who, conversation, newSession, now: clock.now() }),
       );

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
 import { explainMissingPackage, loadOptional, requireOptional } from "./load-optional.ts";
 
-/** As Node fails to import a package. */
+/** The error of Node for a missing package. */
 function notFound(name: string, code = "ERR_MODULE_NOT_FOUND"): Error {
   const message = `Cannot find package '${name}' imported from /app/index.js`;
   return Object.assign(new Error(message), { code });

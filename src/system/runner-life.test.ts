@@ -36,7 +36,7 @@ async function startLife(change: Partial<RunnerStore> = {}) {
   return { store, clock, life, runner, errors, listLeases, beat };
 }
 
-it("renews a lease with every heartbeat, and publishes what is to be read about it then", async () => {
+it("renews a lease with every heartbeat, and publishes its current description", async () => {
   const { life, clock, listLeases, beat } = await startLife();
   let about = "first";
   await life.acquireLease({ name: "a", about: () => about });

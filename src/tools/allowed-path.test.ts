@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { twoFolders } from "../../test/support/tool-context.ts";
 import { type FileAccess, resolveAllowedPath, toDisplayPath } from "./allowed-path.ts";
 
-function reaching(cwd: string, more: Partial<FileAccess> = {}): FileAccess {
+function buildAccess(cwd: string, more: Partial<FileAccess> = {}): FileAccess {
   return { cwd, allowedFolders: [cwd], deniedFolders: [], ...more };
 }
 
@@ -24,7 +24,7 @@ describe("a path that a model names", () => {
       ["..hidden", "..hidden"],
       [".", ""],
     ] as const)
-      expect(await resolveAllowedPath(given, reaching(inside))).toEqual({
+      expect(await resolveAllowedPath(given, buildAccess(inside))).toEqual({
         realPath: join(inside, real),
       });
   });
@@ -51,7 +51,7 @@ describe("a path that a model names", () => {
   ] as const)("is refused with an error text if it is %j", async (given, code, message) => {
     const { root, inside } = twoFolders();
     mkdirSync(join(root, "insider"));
-    await expect(resolveAllowedPath(given, reaching(inside))).rejects.toThrow(refusal(code, message));
+    await expect(resolveAllowedPath(given, buildAccess(inside))).rejects.toThrow(refusal(code, message));
   });
 
   it("is refused when a link leads outside, with the same error for existing and missing files", async () => {
@@ -61,7 +61,7 @@ describe("a path that a model names", () => {
     symlinkSync(join(outside, "there"), join(inside, "file"));
     symlinkSync("out/there", join(inside, "twice"));
     const said = async (given: string) =>
-      resolveAllowedPath(given, reaching(inside)).catch(({ message }) => message.replace(given, "X"));
+      resolveAllowedPath(given, buildAccess(inside)).catch(({ message }) => message.replace(given, "X"));
     const answers = await Promise.all(
       ["out", "out/there", "out/not", "out/not/deep", "file", "twice"].map(said),
     );
@@ -73,8 +73,10 @@ describe("a path that a model names", () => {
     symlinkSync("real", join(inside, "link"));
     mkdirSync(join(inside, "real"));
     symlinkSync(outside, join(inside, "out"));
-    expect((await resolveAllowedPath("link/a", reaching(inside))).realPath).toBe(join(inside, "real", "a"));
-    const both = reaching(inside, { allowedFolders: [inside, outside] });
+    expect((await resolveAllowedPath("link/a", buildAccess(inside))).realPath).toBe(
+      join(inside, "real", "a"),
+    );
+    const both = buildAccess(inside, { allowedFolders: [inside, outside] });
     expect((await resolveAllowedPath("out/a", both)).realPath).toBe(join(outside, "a"));
   });
 
@@ -83,17 +85,17 @@ describe("a path that a model names", () => {
     symlinkSync(join(outside, "later"), join(inside, "lost"));
     symlinkSync("circle", join(inside, "circle"));
     for (const given of ["lost", "circle"])
-      await expect(resolveAllowedPath(given, reaching(inside))).rejects.toThrow(
+      await expect(resolveAllowedPath(given, buildAccess(inside))).rejects.toThrow(
         refusal("not_allowed", /without a target/),
       );
   });
 
   it("is not allowed in the working directory unless that folder is allowed", async () => {
     const { inside, outside } = twoFolders();
-    await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [outside] }))).rejects.toThrow(
+    await expect(resolveAllowedPath("a", buildAccess(inside, { allowedFolders: [outside] }))).rejects.toThrow(
       refusal("not_allowed", /not in an allowed folder/),
     );
-    await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [] }))).rejects.toThrow(
+    await expect(resolveAllowedPath("a", buildAccess(inside, { allowedFolders: [] }))).rejects.toThrow(
       refusal("not_allowed", /No folder is allowed/),
     );
   });
@@ -105,7 +107,7 @@ describe("a path that a model names", () => {
     symlinkSync(home, join(inside, "innocent"));
     symlinkSync("../postrider.db", join(home, "workspace", "notes"));
     writeFileSync(join(home, "postrider.db"), "");
-    const reach = reaching(root, {
+    const reach = buildAccess(root, {
       allowedFolders: [root, join(home, "workspace")],
       deniedFolders: [join(inside, "innocent")],
     });
@@ -122,7 +124,7 @@ describe("a path that a model names", () => {
         refusal("not_allowed", /not in an allowed folder/),
       );
     expect(await resolveAllowedPath("inside/plan.md", reach)).toEqual({ realPath: join(inside, "plan.md") });
-    // To name the folder itself among the allowed ones does not open it.
+    // The list of allowed folders cannot open it either.
     await expect(
       resolveAllowedPath(join(home, "keys"), { ...reach, allowedFolders: [home] }),
     ).rejects.toThrow(refusal("not_allowed", /not in an allowed folder/));
@@ -133,7 +135,7 @@ describe("a path that a model names", () => {
     async () => {
       const { inside } = twoFolders();
       symlinkSync("/proc/self/environ", join(inside, "env"));
-      const all = reaching(inside, { allowedFolders: ["/"] });
+      const all = buildAccess(inside, { allowedFolders: ["/"] });
       for (const given of [
         "/proc/self/environ",
         "/dev/zero",
@@ -189,17 +191,17 @@ describe("a path that a model names", () => {
     let inThere = 0;
     await fc.assert(
       fc.asyncProperty(path, async (given) => {
-        const found = await resolveAllowedPath(given, reaching(inside)).catch(({ code }) => {
+        const found = await resolveAllowedPath(given, buildAccess(inside)).catch(({ code }) => {
           expect(["not_allowed", "invalid_input"]).toContain(code);
         });
         if (found === undefined) return;
         inThere += 1;
         expect(`${found.realPath}${sep}`.startsWith(`${inside}${sep}`)).toBe(true);
         expect(found.realPath.split(sep)).not.toContain("..");
-        // What is there is no link, nor is anything on the way to it.
+        // Neither the path nor any of its parents is a link.
         let there = found.realPath;
         for (;;) {
-          const real = await realOrNothing(there);
+          const real = await findRealPath(there);
           if (real !== undefined) {
             expect(real).toBe(there);
             break;
@@ -213,7 +215,7 @@ describe("a path that a model names", () => {
   });
 });
 
-async function realOrNothing(path: string): Promise<string | undefined> {
+async function findRealPath(path: string): Promise<string | undefined> {
   try {
     return realpathSync(path);
   } catch {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => room.close());
 
 describe("the tools of a turn", () => {
-  it("are the named ones, once each", async () => {
+  it("are the requested ones, once each", async () => {
     const context = await room.context();
     expect(createTools(TOOL_NAMES, context).map(({ name }) => name)).toEqual(TOOL_NAMES);
     expect(createTools(["process", "terminal", "process"], context).map(({ name }) => name)).toEqual([

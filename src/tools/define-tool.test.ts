@@ -4,8 +4,8 @@ import { defineTool } from "./define-tool.ts";
 
 const CALL = { id: "c1", signal: new AbortController().signal };
 
-describe("a tool that is defined", () => {
-  it("takes a Zod schema: the model gets it as JSON schema, and run gets typed values", async () => {
+describe("a defined tool", () => {
+  it("accepts a Zod schema: the model gets it as JSON schema, and run gets typed values", async () => {
     const tool = defineTool({
       name: "add",
       description: "Adds two numbers.",
@@ -26,7 +26,7 @@ describe("a tool that is defined", () => {
     });
   });
 
-  it("takes a JSON schema as it is", async () => {
+  it("passes a JSON schema to the model unchanged", async () => {
     const input = { type: "object", properties: { city: { type: "string" } } };
     const tool = defineTool({
       name: "weather",
@@ -38,7 +38,7 @@ describe("a tool that is defined", () => {
     expect(await tool.run({ city: "Oslo" }, CALL)).toMatchObject({ failed: true });
   });
 
-  it("counts as one that changes something, and asks nobody, unless it says otherwise", async () => {
+  it("has an external effect and needs no approval by default", async () => {
     const plain = defineTool({ name: "x", description: "", input: { type: "object" }, run: () => "" });
     expect(plain.effect).toBe("external");
     expect(plain.buildApprovalRequest).toBeUndefined();

@@ -11,7 +11,7 @@ import { replaceFile } from "./replace-file.ts";
 import { applyTextPatch } from "./text-patch.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-async function room(content: string | Uint8Array, more: Partial<ToolContext> = {}) {
+async function openRoom(content: string | Uint8Array, more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
   const context = buildToolContext(home, { cwd: inside, allowedFolders: [inside], ...more });
@@ -30,7 +30,7 @@ const poem = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
 
 describe("patch", () => {
   it("changes the one occurrence and shows the diff", async () => {
-    const { patch, content, file, inside } = await room(poem);
+    const { patch, content, file, inside } = await openRoom(poem);
     chmodSync(file, 0o640);
     expect(await patch({ old: "five\nsix", new: "5\n5.5\nsix" })).toEqual({
       text: [
@@ -46,7 +46,7 @@ describe("patch", () => {
   });
 
   it("refuses a text that occurs several times, also overlapping, unless all is set", async () => {
-    const { patch, content } = await room("aaa\nbb\naaa\n");
+    const { patch, content } = await openRoom("aaa\nbb\naaa\n");
     expect(await patch({ old: "aaa", new: "c" })).toEqual({
       text: "old occurs 2 times in a.txt. Include more of the lines around it, or set all to replace every occurrence.",
       failed: true,
@@ -60,7 +60,7 @@ describe("patch", () => {
   });
 
   it("shows the most similar line when the text does not occur", async () => {
-    const { patch, content } = await room("function first() {\n  return readEverything(1);\n}\n");
+    const { patch, content } = await openRoom("function first() {\n  return readEverything(1);\n}\n");
     expect(await patch({ old: "return readEverthing( 1 )", new: "x" })).toEqual({
       text: [
         "old does not occur in a.txt. The most similar line is 2, with its neighbours:",
@@ -73,19 +73,19 @@ describe("patch", () => {
   });
 
   it("keeps the line endings of the file", async () => {
-    const windows = await room("a\r\nb\r\nc\r\n");
+    const windows = await openRoom("a\r\nb\r\nc\r\n");
     await windows.patch({ old: "a\nb\n", new: "x\ny\nz\n" });
     expect(windows.content()).toBe("x\r\ny\r\nz\r\nc\r\n");
     await windows.patch({ old: "z", new: "1\n2" });
     expect(windows.content()).toBe("x\r\ny\r\n1\r\n2\r\nc\r\n");
-    const mixed = await room("a\r\nb\nc\r\n");
+    const mixed = await openRoom("a\r\nb\nc\r\n");
     await mixed.patch({ old: "b\n", new: "B\n" });
     await mixed.patch({ old: "a\nB", new: "A\nB" });
     expect(mixed.content()).toBe("A\r\nB\nc\r\n");
   });
 
   it("keeps a last line without a line break, and a byte order mark", async () => {
-    const { patch, content } = await room("\uFEFFa\nlast");
+    const { patch, content } = await openRoom("\uFEFFa\nlast");
     await patch({ old: "last\n", new: "end\n" });
     expect(content()).toBe("\uFEFFa\nend");
     await patch({ old: "a\n", new: "" });
@@ -103,7 +103,7 @@ describe("patch", () => {
     [/half of a surrogate pair/, { old: "two", new: "\uDC00" }],
     [/larger than 5 MB/, { old: "two", new: "x".repeat(6_000_000) }],
   ])("refuses with an error text (%s), and changes nothing", async (sentence, given) => {
-    const { patch, content, inside, outside } = await room(poem);
+    const { patch, content, inside, outside } = await openRoom(poem);
     writeFileSync(join(outside, "x"), "hidden");
     symlinkSync(outside, join(inside, "out"));
     spawnSync("mkfifo", [join(inside, "pipe")]);
@@ -113,13 +113,13 @@ describe("patch", () => {
 
   it("does not change a file that is not UTF-8", async () => {
     const bytes = Buffer.from("caf\xe9 two", "latin1");
-    const { patch, file } = await room(bytes);
+    const { patch, file } = await openRoom(bytes);
     expect((await patch({ old: "two", new: "2" })).text).toMatch(/not UTF-8 text/);
     expect(readFileSync(file)).toEqual(bytes);
   });
 
   it("does not change a file that changed since it was read", async () => {
-    const { file, inside } = await room(poem);
+    const { file, inside } = await openRoom(poem);
     const read = statSync(file);
     writeFileSync(file, "somebody else's");
     const replacing = replaceFile({
@@ -139,19 +139,19 @@ describe("patch", () => {
   it("changes nothing when the file changes during the patch", async () => {
     const clock = fakeClock();
     let theirs = (): void => {};
-    // Chance names the temporary file, after the file was read and before the new one takes its place.
+    // The random name of the temporary file is made after the read and before the replacement.
     const random = (bytes: number): Uint8Array => {
       theirs();
       return clock.random(bytes);
     };
-    const { patch, content, file } = await room(poem, { clock: { ...clock, random } });
+    const { patch, content, file } = await openRoom(poem, { clock: { ...clock, random } });
     theirs = () => writeFileSync(file, "somebody else's");
     expect(await patch({ old: "five", new: "5" })).toMatchObject({ failed: true });
     expect(content()).toBe("somebody else's");
   });
 
   it("shows no secret of the context lines", async () => {
-    const { patch } = await room(`a\nkey=${"k".repeat(290)}sk-very-secret-123456\nb\n`, {
+    const { patch } = await openRoom(`a\nkey=${"k".repeat(290)}sk-very-secret-123456\nb\n`, {
       secrets: ["sk-very-secret-123456"],
     });
     expect((await patch({ old: "b", new: "c" })).text).not.toMatch(/sk-v/);
@@ -159,7 +159,7 @@ describe("patch", () => {
   });
 
   it("shortens the diff of a large change", async () => {
-    const { patch, content } = await room("same line\nother\nand\nso\non\nuntil\nit\nis\n".repeat(5000));
+    const { patch, content } = await openRoom("same line\nother\nand\nso\non\nuntil\nit\nis\n".repeat(5000));
     const { text } = await patch({ old: "same line", new: "new line", all: true });
     expect(text.length).toBeLessThan(7000);
     expect(text).toMatch(
@@ -194,7 +194,7 @@ describe("a patch", () => {
               : before.slice(0, first.from) + first.becomes + before.slice(first.to),
           );
           if (!all) expect(before.indexOf(old)).toBe(before.lastIndexOf(old));
-          expect(applied(before, formatDiff(before, result))).toEqual(shownLines(result.after));
+          expect(applyDiff(before, formatDiff(before, result))).toEqual(splitLines(result.after));
         },
       ),
       { numRuns: 3000 },
@@ -202,14 +202,14 @@ describe("a patch", () => {
   });
 });
 
-function shownLines(text: string): string[] {
+function splitLines(text: string): string[] {
   if (text === "") return [];
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n").map((one) => one.replace(/\r$/, ""));
 }
 
-/** What a unified diff makes of a text's lines; throws where it does not fit. */
-function applied(before: string, diff: string): string[] {
-  const old = shownLines(before);
+/** Applies a unified diff to the lines of a text. Throws if it does not match. */
+function applyDiff(before: string, diff: string): string[] {
+  const old = splitLines(before);
   const result: string[] = [];
   let at = 0;
   for (const one of diff.split("\n")) {

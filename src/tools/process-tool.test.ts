@@ -18,7 +18,7 @@ afterAll(() => room.close());
 
 describe("a process that was started", () => {
   it("is polled while it runs and after its end", async () => {
-    const { start, act, context } = await chat();
+    const { start, act, context } = await openChat();
     const id = await start("echo hello; read x; exit 3");
     await room.printed(context, /(hello)/);
     expect(await act({ action: "poll", session_id: id })).toMatchObject({
@@ -40,7 +40,7 @@ describe("a process that was started", () => {
   });
 
   it("does not wake an agent that has seen its end, and wakes one that has not", async () => {
-    const { start, act, context } = await chat();
+    const { start, act, context } = await openChat();
     const isTold = async (id: string) =>
       (await context.store.processes.getProcess({ asker: context.asker, id }))?.reported.end;
     const [seen, killed, unseen] = await Promise.all(
@@ -59,20 +59,20 @@ describe("a process that was started", () => {
   });
 
   it("is polled with its last thousand characters", async () => {
-    const { act, ended } = await chat();
+    const { act, ended } = await openChat();
     const id = await ended("printf 'a%.0s' $(seq 1500); printf z");
     expect((await act({ action: "poll", session_id: id })).output).toBe(`${"a".repeat(999)}z`);
   });
 
   it("is found by the argument id, and with spaces around it", async () => {
-    const { act, ended } = await chat();
+    const { act, ended } = await openChat();
     const id = await ended("true");
     expect(await act({ action: "poll", id })).toMatchObject({ status: "exited", exit_code: 0 });
     expect(await act({ action: "poll", session_id: ` ${id}\n` })).toMatchObject({ status: "exited" });
   });
 
   it("shows the lines of its log: the last ones, or the requested ones", async () => {
-    const { act, ended } = await chat();
+    const { act, ended } = await openChat();
     const id = await ended("seq 0 49");
     const log = async (more: object) => await act({ action: "log", session_id: id, ...more });
     expect(await log({})).toMatchObject({ total_lines: 50, showing: "lines 0 to 49", status: "exited" });
@@ -87,8 +87,8 @@ describe("a process that was started", () => {
     expect(usual).toMatchObject({ total_lines: 500, showing: "lines 300 to 499" });
   });
 
-  it("says when the start of its output is no longer stored", async () => {
-    const { act, ended } = await chat();
+  it("reports when the start of its output is no longer stored", async () => {
+    const { act, ended } = await openChat();
     const id = await ended("seq 1 60000");
     const log = await act({ action: "log", session_id: id, offset: 0, limit: 1 });
     expect(log.cut).toContain("no longer stored");
@@ -96,7 +96,7 @@ describe("a process that was started", () => {
   });
 
   it("can be awaited; the result has its last two thousand characters", async () => {
-    const { start, act } = await chat();
+    const { start, act } = await openChat();
     const id = await start("printf 'a%.0s' $(seq 2500); exit 4");
     expect(await act({ action: "wait", session_id: id, timeout: 30 })).toMatchObject({
       status: "exited",
@@ -106,7 +106,7 @@ describe("a process that was started", () => {
   });
 
   it("continues when it does not end within the time-out", async () => {
-    const { start, act, context } = await chat();
+    const { start, act, context } = await openChat();
     const id = await start("printf 'a%.0s' $(seq 1500); echo z; sleep 64");
     await room.printed(context, /(z)/);
     const waited = await act({ action: "wait", session_id: id, timeout: 0.05 });
@@ -117,7 +117,7 @@ describe("a process that was started", () => {
   });
 
   it("is never awaited longer than the maximum time-out, which is noted", async () => {
-    const { start, act } = await chat({ timeoutMs: 200 });
+    const { start, act } = await openChat({ timeoutMs: 200 });
     const id = await start("sleep 65");
     expect(await act({ action: "wait", session_id: id, timeout: 600 })).toMatchObject({
       status: "timeout",
@@ -127,7 +127,7 @@ describe("a process that was started", () => {
   });
 
   it("continues when the person interrupts the wait", async () => {
-    const { start, tool, context } = await chat();
+    const { start, tool, context } = await openChat();
     const id = await start("echo up; sleep 66");
     await room.printed(context, /(up)/);
     const stop = new AbortController();
@@ -139,7 +139,7 @@ describe("a process that was started", () => {
   });
 
   it("is killed with its child processes; a second kill reports that it has exited", async () => {
-    const { start, act, context } = await chat();
+    const { start, act, context } = await openChat();
     const id = await start("sleep 67 & echo $!; wait");
     const child = Number(await room.printed(context, /^(\d+)\n/));
     const { pid } = await act({ action: "poll", session_id: id });
@@ -158,7 +158,7 @@ describe("a process that was started", () => {
   });
 
   it("gets raw text with write and whole lines with submit", async () => {
-    const { start, act } = await chat();
+    const { start, act } = await openChat();
     const id = await start('read a; read b; echo "[$a] [$b]"');
     expect(await act({ action: "write", session_id: id, data: "o" })).toMatchObject({
       status: "ok",
@@ -177,8 +177,8 @@ describe("a process that was started", () => {
     expect(await act({ action: "submit", session_id: id, data: "x" })).toMatchObject({ failed: true });
   });
 
-  it("may be an interactive program in a terminal", async () => {
-    const { start, act, context } = await chat();
+  it("can be an interactive program in a terminal", async () => {
+    const { start, act, context } = await openChat();
     const id = await start("test -t 0 && python3 -i -q", { pty: true });
     await room.printed(context, /(>>>)/);
     await act({ action: "submit", session_id: id, data: "print('is', 6 * 7)" });
@@ -188,8 +188,8 @@ describe("a process that was started", () => {
     expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "exited", exit_code: 5 });
   });
 
-  it("may be a shell that prompts in its terminal", async () => {
-    const { start, act, context } = await chat();
+  it("can be a shell that prompts in its terminal", async () => {
+    const { start, act, context } = await openChat();
     const id = await start("read -p 'name? ' name; echo \"hello $name\"", { pty: true });
     await room.printed(context, /(name\?)/);
     await act({ action: "submit", session_id: id, data: "Ada" });
@@ -204,7 +204,7 @@ describe("a process whose keeper was killed", () => {
   it("can still be read, written to and ended", async () => {
     const apart = await toolRoom({ apart: true });
     try {
-      const { start, act, context } = await chat({}, apart);
+      const { start, act, context } = await openChat({}, apart);
       const id = await start("echo up; read -r word; echo got $word; sleep 72");
       await apart.printed(context, /(up)/);
       await apart.killKeeper();
@@ -223,7 +223,7 @@ describe("a process whose keeper was killed", () => {
   it("is reported as detached when its files are gone too, cannot be written to, and can be killed", async () => {
     const apart = await toolRoom({ apart: true });
     try {
-      const { start, act, context } = await chat({}, apart);
+      const { start, act, context } = await openChat({}, apart);
       const [kept, gone] = [await start("echo up; sleep 72"), await start("echo up; sleep 73")];
       await apart.printed(context, /(up)/);
       const dead = await act({ action: "poll", session_id: gone });
@@ -261,14 +261,14 @@ describe("an invalid call of the tool", () => {
     [{ action: "kill", session_id: "" }, /session_id is missing/],
     [{ action: "log", session_id: null }, /session_id is missing/],
   ])("is an error that says what to do: %j", async (given, words) => {
-    const { act } = await chat();
+    const { act } = await openChat();
     expect(await act(given)).toMatchObject({ failed: true, error: expect.stringMatching(words) });
   });
 
   it.each(["poll", "log", "wait", "kill", "write", "submit"])(
-    "finds nothing to %s under an id that is nobody's",
+    "reports an unknown id for the action %s",
     async (action) => {
-      const { act } = await chat();
+      const { act } = await openChat();
       for (const session_id of ["proc_000000000000", "nonsense", 12345, "../x"])
         expect(await act({ action, session_id, data: "x" })).toMatchObject({
           status: "not_found",
@@ -278,8 +278,8 @@ describe("an invalid call of the tool", () => {
     },
   );
 
-  it("says when there is nothing to write", async () => {
-    const { start, act } = await chat();
+  it("reports when there is nothing to write", async () => {
+    const { start, act } = await openChat();
     const id = await start("sleep 68");
     const error = expect.stringContaining("data is missing");
     expect(await act({ action: "write", session_id: id })).toMatchObject({ failed: true, error });
@@ -288,7 +288,7 @@ describe("an invalid call of the tool", () => {
 
 describe("an interrupted call after a crash", () => {
   it("counts as external for kill and write, not for reading", async () => {
-    const { tool } = await chat();
+    const { tool } = await openChat();
     const effects = ["list", "poll", "log", "wait", "kill", "write", "submit", "nonsense"].map((action) =>
       tool.getEffect?.({ action }),
     );
@@ -296,7 +296,7 @@ describe("an interrupted call after a crash", () => {
   });
 
   it("needs an approval when a running shell gets a dangerous command", async () => {
-    const { tool } = await chat();
+    const { tool } = await openChat();
     expect(
       await tool.buildApprovalRequest?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " }),
     ).toMatchObject({
@@ -324,14 +324,14 @@ describe("a dangerous line that is written in pieces", () => {
     ["psql", "psql", ["drop ta", "ble x;\n"], "drop table x;"],
     ["a program that nobody knows", "./console", ["rm -", "rf x\n"], "rm -rf x"],
   ])("needs an approval before it is complete, in %s", async (_, command, pieces, pattern) => {
-    const { id, piece } = await typing(command);
+    const { id, piece } = await startTyping(command);
     for (const text of pieces.slice(0, -1)) expect(await piece(text)).toBeUndefined();
     const last = pieces.at(-1) ?? "";
     expect(await piece(last)).toMatchObject({ pattern, detail: `${pattern}\n\nto ${id}` });
   });
 
   it("needs an approval in another turn, after a restart of everything but the process", async () => {
-    const { id, piece, context } = await typing("bash");
+    const { id, piece, context } = await startTyping("bash");
     expect(await piece("rm -")).toBeUndefined();
     const later = processTool({ ...context });
     expect(
@@ -342,7 +342,7 @@ describe("a dangerous line that is written in pieces", () => {
   });
 
   it("is not written when other pieces arrived after the check", async () => {
-    const { id, tool } = await typing("bash");
+    const { id, tool } = await startTyping("bash");
     const pieces = ["rm -", "r x\n"].map((data) => ({ action: "write", session_id: id, data }));
     for (const given of pieces) expect(await tool.buildApprovalRequest?.(given)).toBeUndefined();
     const [first, second] = [await room.call(tool, pieces[0]), await room.call(tool, pieces[1])];
@@ -360,12 +360,12 @@ describe("a dangerous line that is written in pieces", () => {
     ["!rm\n", "an earlier line by its name"],
     ["^a^b\n", "an earlier line that is changed"],
   ])("needs an approval when its content is unknown: %j", async (text) => {
-    const { piece } = await typing("bash");
+    const { piece } = await startTyping("bash");
     expect(await piece(text)).toBeDefined();
   });
 
   it("needs an approval, once, when its start is unknown", async () => {
-    const { id, piece } = await typing("bash");
+    const { id, piece } = await startTyping("bash");
     await room.store.processes.recordProcessInput({ id });
     expect(await piece("ech")).toBeUndefined();
     const request = await piece("o a\n");
@@ -374,15 +374,15 @@ describe("a dangerous line that is written in pieces", () => {
   });
 
   it("needs no approval when it is only data, or after Ctrl-C", async () => {
-    const { piece } = await typing("cat > /dev/null");
+    const { piece } = await startTyping("cat > /dev/null");
     expect(await piece("rm -rf x\n")).toBeUndefined();
-    const shell = await typing("bash");
+    const shell = await startTyping("bash");
     for (const text of ["rm -", "\u0003", "ls\n", "echo a\n"])
       expect(await shell.piece(text)).toBeUndefined();
   });
 
   it("needs an approval when it accesses Postrider's own folder", async () => {
-    const { piece } = await typing("bash", {
+    const { piece } = await startTyping("bash", {
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],
     });
@@ -390,12 +390,12 @@ describe("a dangerous line that is written in pieces", () => {
     expect((await piece("cat ../x\n"))?.title).toContain("Postrider's own folder");
   });
 
-  /** Writes a piece unless that asks, and returns the question. */
-  async function typing(command: string, more: Partial<ToolContext> = {}) {
-    const { start, tool, context } = await chat(more);
+  /** Starts a command. `piece` writes a piece of input, or returns the approval request that it needs. */
+  async function startTyping(command: string, more: Partial<ToolContext> = {}) {
+    const { start, tool, context } = await openChat(more);
     const isThere = !/psql|console/.test(command);
     const id = await start(isThere ? command : `cat > /dev/null # ${command}`);
-    const asked = isThere ? tool : processTool({ ...context, store: called(context, id, command) });
+    const asked = isThere ? tool : processTool({ ...context, store: replaceCommand(context, id, command) });
     const piece = async (data: string) => {
       const given = { action: data === "" ? "submit" : "write", session_id: id, data };
       const request = await asked.buildApprovalRequest?.(given);
@@ -405,8 +405,8 @@ describe("a dangerous line that is written in pieces", () => {
     return { id, piece, tool, context };
   }
 
-  /** The process, as if this had been its command: not every machine has every program. */
-  function called({ store }: ToolContext, id: string, command: string): ToolContext["store"] {
+  /** Reports this command for the process, because not every machine has every program. */
+  function replaceCommand({ store }: ToolContext, id: string, command: string): ToolContext["store"] {
     return {
       ...store,
       processes: {
@@ -422,7 +422,7 @@ describe("a dangerous line that is written in pieces", () => {
 
 describe("the list", () => {
   it("has running and ended processes, newest first, with their details", async () => {
-    const { start, act, ended } = await chat();
+    const { start, act, ended } = await openChat();
     const [done, running] = [await ended("exit 2"), await start(`sleep 69 # ${"x".repeat(300)}`)];
     const { processes } = await act({ action: "list" });
     expect(processes).toMatchObject([
@@ -445,7 +445,7 @@ describe("the list", () => {
   });
 
   it("is empty at first, and has no foreground commands", async () => {
-    const { act, context } = await chat();
+    const { act, context } = await openChat();
     await room.call(terminalTool(context), { command: "true" });
     expect(await act({ action: "list" })).toMatchObject({ processes: [], failed: false });
   });
@@ -453,7 +453,7 @@ describe("the list", () => {
   it("drops processes half an hour after their end", async () => {
     let ahead = 0;
     const now = (): number => Date.now() + ahead;
-    const { act, ended } = await chat({ clock: { ...room.clock, now } });
+    const { act, ended } = await openChat({ clock: { ...room.clock, now } });
     await ended("true");
     ahead = LISTED_AFTER_END_MS - 60_000;
     expect((await act({ action: "list" })).processes).toHaveLength(1);
@@ -491,7 +491,7 @@ describe("two conversations", () => {
   ])("%s never see each other's processes, in any order of actions", async (_, ...accounts) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
-        const chats = await Promise.all(accounts.map((account) => chat({}, room, account)));
+        const chats = await Promise.all(accounts.map((account) => openChat({}, room, account)));
         const started: { readonly who: number; readonly id: string }[] = [];
         try {
           for (const { who, action, which } of steps) {
@@ -500,7 +500,7 @@ describe("two conversations", () => {
             if (action === "start") started.push({ who, id: await asking.start("sleep 70") });
             else if (action === "list") {
               const own = started.filter((one) => one.who === who).map(({ id }) => id);
-              expect(idsIn(await asking.act({ action })).toSorted()).toEqual(own.toSorted());
+              expect(listIds(await asking.act({ action })).toSorted()).toEqual(own.toSorted());
             } else {
               const one = started[which % Math.max(1, started.length)];
               if (one === undefined) continue;
@@ -518,11 +518,15 @@ describe("two conversations", () => {
   });
 });
 
-function idsIn({ processes }: Readonly<Record<string, unknown>>): readonly string[] {
+function listIds({ processes }: Readonly<Record<string, unknown>>): readonly string[] {
   return (processes as readonly { readonly session_id: string }[]).map(({ session_id }) => session_id);
 }
 
-async function chat(more: Parameters<ToolRoom["context"]>[0] = {}, where: ToolRoom = room, account?: string) {
+async function openChat(
+  more: Parameters<ToolRoom["context"]>[0] = {},
+  where: ToolRoom = room,
+  account?: string,
+) {
   const context = await where.context(more, account);
   const tool = processTool(context);
   const terminal = terminalTool(context);
@@ -537,7 +541,7 @@ async function chat(more: Parameters<ToolRoom["context"]>[0] = {}, where: ToolRo
     tool,
     act,
     start,
-    /** Of one that has run to its end. */
+    /** Starts a command and waits for its end. Returns its id. */
     async ended(command: string): Promise<string> {
       const id = await start(command);
       expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "exited" });

@@ -12,7 +12,7 @@ import { paginateText } from "./paginate-text.ts";
 import { readFileTool } from "./read-file.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-async function room(more: Partial<ToolContext> = {}) {
+async function openRoom(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
   const context = buildToolContext(home, { cwd: inside, allowedFolders: [inside], ...more });
@@ -30,8 +30,8 @@ const numbered = (count: number): string =>
   Array.from({ length: count }, (_, i) => `line ${i + 1}\n`).join("");
 
 describe("read_file", () => {
-  it("returns a text with a first line that tells the position of the lines", async () => {
-    const { write, read } = await room();
+  it("returns a text after a line with the position of its lines", async () => {
+    const { write, read } = await openRoom();
     write("a.txt", "Häuser\n\tgleich\n\nzuletzt");
     expect(await read({ path: "a.txt" })).toEqual({
       text: "a.txt: 1 to 4 of 4 lines\nHäuser\n\tgleich\n\nzuletzt",
@@ -39,8 +39,8 @@ describe("read_file", () => {
     });
   });
 
-  it("returns a part, from a line or from the end, and says how to continue", async () => {
-    const { write, read } = await room();
+  it("returns a part, from a line or from the end, and the offset of the next part", async () => {
+    const { write, read } = await openRoom();
     write("long.txt", numbered(5000));
     const lines = async (given: object) => (await read({ path: "long.txt", ...given })).text.split("\n");
     const [head, first, ...rest] = await lines({});
@@ -56,14 +56,14 @@ describe("read_file", () => {
     ]);
     expect((await lines({ offset: 10, limit: 2 })).slice(1)).toEqual(["line 10", "line 11"]);
     expect((await lines({ offset: -2 })).slice(1)).toEqual(["line 4999", "line 5000"]);
-    // Beyond either end is the end.
+    // An offset beyond either end is clamped.
     expect((await lines({ offset: 9999 })).slice(1)).toEqual(["line 5000"]);
     expect((await lines({ offset: -9999, limit: 1 })).slice(1)).toEqual(["line 1"]);
     expect((await lines({ offset: 0, limit: -5 })).slice(1)).toEqual(["line 1"]);
   });
 
-  it("says when a file is empty, has CRLF line endings, or is not UTF-8", async () => {
-    const { write, read } = await room();
+  it("reports when a file is empty, has CRLF line endings, or is not UTF-8", async () => {
+    const { write, read } = await openRoom();
     write("empty", "");
     write("crlf", "a\r\nb\r\n");
     write("latin", Buffer.from("caf\xe9\n", "latin1"));
@@ -77,7 +77,7 @@ describe("read_file", () => {
   });
 
   it("describes the type and size of a binary file", async () => {
-    const { write, read } = await room();
+    const { write, read } = await openRoom();
     write("shot.png", Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(2040)]));
     write("paper.pdf", "%PDF-1.7\nwords");
     write("noise", Buffer.from([1, 2, 0, 3]));
@@ -89,7 +89,7 @@ describe("read_file", () => {
   });
 
   it("reads the start or the end of a very large file", async () => {
-    const { write, read } = await room();
+    const { write, read } = await openRoom();
     write("log", `first é\n${"é".repeat(50)}\n`.repeat(150_000));
     const [head, line] = (await read({ path: "log", limit: 1 })).text.split("\n");
     expect(head).toMatch(/^log: 1 to 1 of [\d,]+ lines; .*; only the first 10 MB of 15\.\d MB were read$/);
@@ -100,7 +100,7 @@ describe("read_file", () => {
   });
 
   it("lists a folder, up to a limit", async () => {
-    const { inside, read } = await room();
+    const { inside, read } = await openRoom();
     mkdirSync(join(inside, "many"));
     expect((await read({ path: "many" })).text).toBe("many is an empty folder.");
     mkdirSync(join(inside, "many", "sub"));
@@ -114,7 +114,7 @@ describe("read_file", () => {
   });
 
   it("suggests similar names for a missing file, or reports a missing folder", async () => {
-    const { write, read } = await room();
+    const { write, read } = await openRoom();
     for (const name of ["session-search.ts", "session-named.ts", "README.md"]) write(name, "");
     expect(await read({ path: "sesion-serch.ts" })).toEqual({
       text: "sesion-serch.ts does not exist. Similar names: session-search.ts, session-named.ts.",
@@ -129,7 +129,7 @@ describe("read_file", () => {
   });
 
   it("opens no pipe, socket or device, and never blocks on one", async () => {
-    const { inside, read } = await room();
+    const { inside, read } = await openRoom();
     execFileSync("mkfifo", [join(inside, "pipe")]);
     const server = createServer().listen(join(inside, "sock"));
     onTestFinished(() => void server.close());
@@ -140,7 +140,7 @@ describe("read_file", () => {
   });
 
   it("reads nothing outside the allowed folders, by any path", async () => {
-    const { inside, outside, read } = await room();
+    const { inside, outside, read } = await openRoom();
     writeFileSync(join(outside, "secret"), "hidden words");
     symlinkSync(outside, join(inside, "out"));
     for (const path of [
@@ -159,7 +159,7 @@ describe("read_file", () => {
   });
 
   it("shows no secret, not even a part of one", async () => {
-    const { write, read } = await room({ secrets: ["sk-very-secret-123456", "short"] });
+    const { write, read } = await openRoom({ secrets: ["sk-very-secret-123456", "short"] });
     write("conf", `key: sk-very-secret-123456 short\n${"x".repeat(9990)}sk-very-secret-123456\n`);
     const { text } = await read({ path: "conf" });
     expect(text).toContain("key: [secret] short");
@@ -169,7 +169,7 @@ describe("read_file", () => {
 
 describe("a stored output", () => {
   const stored = async (output: string) => {
-    const at = await room();
+    const at = await openRoom();
     const bytes = Buffer.from(output);
     const hash = createHash("sha256").update(bytes).digest("hex");
     const { home } = at;

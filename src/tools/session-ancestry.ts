@@ -23,7 +23,7 @@ export function createSessionAncestry({
     return found;
   };
   /** The session, its origin, the origin of that, and so on. An imported session may name itself as parent. */
-  const line = async (session: string): Promise<ReadonlySet<string>> => {
+  const listAncestors = async (session: string): Promise<ReadonlySet<string>> => {
     const passed = new Set<string>();
     for (let id: string | undefined = session; id !== undefined && !passed.has(id); ) {
       passed.add(id);
@@ -32,7 +32,7 @@ export function createSessionAncestry({
     return passed;
   };
   return {
-    findRoot: async (session) => [...(await line(session))].at(-1) ?? session,
-    isDescendant: async (session, from) => (await line(session)).has(from),
+    findRoot: async (session) => [...(await listAncestors(session))].at(-1) ?? session,
+    isDescendant: async (session, from) => (await listAncestors(session)).has(from),
   };
 }

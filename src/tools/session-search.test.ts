@@ -19,22 +19,22 @@ interface Found {
   readonly results: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-async function searched(context: ToolContext, given: object): Promise<Found> {
+async function runSearch(context: ToolContext, given: object): Promise<Found> {
   const { text, failed } = await called(sessionSearchTool(context), given);
   expect(failed).toBe(false);
   return JSON.parse(text) as Found;
 }
 
-async function room(more: Partial<ToolContext> = {}) {
+async function openRoom(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { sessions, clock } = home;
   const context = buildToolContext(home, more);
   return {
     home,
     context,
-    search: (given: object, session = "none") => searched({ ...context, session }, given),
-    /** A session in which this was said, by turns by the person and the agent. */
-    async talked(...lines: readonly string[]) {
+    search: (given: object, session = "none") => runSearch({ ...context, session }, given),
+    /** Creates a session with these messages, alternately of the person and the agent. */
+    async createTalk(...lines: readonly string[]) {
       clock.pass(MINUTE);
       const session = await sessions.create(me);
       for (const [at, text] of lines.entries()) {
@@ -48,10 +48,10 @@ async function room(more: Partial<ToolContext> = {}) {
 
 describe("session_search with a query", () => {
   it("returns the messages around each hit, with place and time", async () => {
-    const { home, talked, search } = await room();
-    const trip = await talked("Wohin?", "Nach Lübeck.", "And by which train?", "The one at nine.");
+    const { home, createTalk, search } = await openRoom();
+    const trip = await createTalk("Wohin?", "Nach Lübeck.", "And by which train?", "The one at nine.");
     await home.sessions.title(me, trip.id, "Trip");
-    await talked("Something else entirely");
+    await createTalk("Something else entirely");
     expect(await search({ query: "lubeck" })).toEqual({
       success: true,
       mode: "search",
@@ -73,8 +73,8 @@ describe("session_search with a query", () => {
   });
 
   it("shortens long outputs and messages, names the called tools, and respects the maximum length", async () => {
-    const { home, talked, search } = await room();
-    const { id } = await talked("begin");
+    const { home, createTalk, search } = await openRoom();
+    const { id } = await createTalk("begin");
     const output = `${"A".repeat(250)}${"x".repeat(5000)}${"Z".repeat(250)}`;
     await home.sessions.append(me, id, [
       {
@@ -104,19 +104,19 @@ describe("session_search with a query", () => {
   });
 
   it("counts a session and its forks as one, and omits the current session and its relatives", async () => {
-    const { home, talked, search } = await room();
-    const first = await talked("the heron flies");
+    const { home, createTalk, search } = await openRoom();
+    const first = await createTalk("the heron flies");
     const fork = await home.sessions.fork(me, first.id);
     const grandchild = await home.sessions.fork(me, fork.id);
     for (const { id } of [fork, grandchild])
       await home.sessions.append(me, id, { role: "user", text: "heron again" });
-    const other = await talked("a heron stands");
+    const other = await createTalk("a heron stands");
     const found = async (current?: string) =>
       (await search({ query: "heron", limit: 5 }, current)).results.map(({ session_id }) => session_id);
     expect(await found()).toHaveLength(2);
     for (const { id } of [first, fork, grandchild]) expect(await found(id)).toEqual([other.id]);
     expect(await found(other.id)).toHaveLength(1);
-    // The origin is gone, its words are the forks' now, and they are kin still.
+    // The forks keep the messages of their removed origin, and are still related.
     await home.sessions.remove(me, first.id);
     expect(await found(grandchild.id)).toEqual([other.id]);
     const { results } = await search({ query: "flies" }, other.id);
@@ -124,15 +124,15 @@ describe("session_search with a query", () => {
   });
 
   it("ends when imported sessions name each other as their origin", async () => {
-    const there = await room();
-    const pair = [await there.talked("the ibis"), await there.talked("the ibis")];
-    const { home, talked, search } = await room();
+    const there = await openRoom();
+    const pair = [await there.createTalk("the ibis"), await there.createTalk("the ibis")];
+    const { home, createTalk, search } = await openRoom();
     for (const [at, { id }] of pair.entries()) {
       const exported = await there.home.sessions.export(me, id);
       const session = { ...exported?.session, parent_session_id: pair[1 - at]?.id };
       await home.sessions.import({ ...exported, session });
     }
-    const other = await talked("an ibis");
+    const other = await createTalk("an ibis");
     const found = async (current?: string) =>
       (await search({ query: "ibis" }, current)).results.map(({ session_id }) => session_id);
     expect(await found()).toContain(other.id);
@@ -141,9 +141,9 @@ describe("session_search with a query", () => {
   });
 
   it("finds other sessions after many hits in the current one", async () => {
-    const { home, talked, search } = await room();
-    const old = await talked("the one cormorant");
-    const { id } = await talked("cormorant");
+    const { home, createTalk, search } = await openRoom();
+    const old = await createTalk("the one cormorant");
+    const { id } = await createTalk("cormorant");
     await home.sessions.append(
       me,
       id,
@@ -153,16 +153,16 @@ describe("session_search with a query", () => {
   });
 
   it("shows no undone messages", async () => {
-    const { home, talked, search } = await room();
-    const { id } = await talked("keep the osprey", "yes", "the embarrassing osprey", "oh");
+    const { home, createTalk, search } = await openRoom();
+    const { id } = await createTalk("keep the osprey", "yes", "the embarrassing osprey", "oh");
     await home.sessions.undo(me, id);
     const { results } = await search({ query: "osprey" });
     expect(results).toMatchObject([{ excerpts: "[USER]: keep the osprey\n[ASSISTANT]: yes" }]);
   });
 
   it("accepts any limit and clamps it, and ignores unknown roles", async () => {
-    const { talked, search } = await room();
-    for (let n = 0; n < 8; n += 1) await talked(`gull ${n}`, `a gull, you say`);
+    const { createTalk, search } = await openRoom();
+    for (let n = 0; n < 8; n += 1) await createTalk(`gull ${n}`, `a gull, you say`);
     for (const [limit, count] of [
       [undefined, 3],
       [2, 2],
@@ -190,7 +190,7 @@ describe("session_search with a query", () => {
   });
 
   it("never fails, for any arguments", async () => {
-    const { search } = await room();
+    const { search } = await openRoom();
     for (const query of [
       "C++",
       '"unterminated',
@@ -210,19 +210,19 @@ describe("session_search with a query", () => {
   });
 
   it("shows no secret", async () => {
-    const { talked, search } = await room({ secrets: ["sk-very-secret-123456"] });
-    await talked("the key of the puffin is sk-very-secret-123456");
+    const { createTalk, search } = await openRoom({ secrets: ["sk-very-secret-123456"] });
+    await createTalk("the key of the puffin is sk-very-secret-123456");
     expect(JSON.stringify([await search({ query: "puffin" }), await search({})])).not.toContain("sk-very");
   });
 });
 
 describe("session_search without a query", () => {
   it("lists the newest sessions except the current one and its forks, with platform and first words", async () => {
-    const { home, talked, search } = await room();
-    const old = await talked("the first words", "an answer");
+    const { home, createTalk, search } = await openRoom();
+    const old = await createTalk("the first words", "an answer");
     await home.sessions.title(me, old.id, "Beginnings");
     await home.sessions.create(me);
-    const current = await talked("here");
+    const current = await createTalk("here");
     const fork = await home.sessions.fork(me, current.id);
     await home.sessions.append(me, fork.id, { role: "user", text: "in the copy" });
     expect(await search({ query: "  " }, current.id)).toEqual({
@@ -250,14 +250,14 @@ describe("session_search without a query", () => {
   });
 
   it("names the platform, and finds older sessions behind many ignored ones", async () => {
-    const { home, search } = await room();
+    const { home, search } = await openRoom();
     const telegram: Source = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
     const at = await comeTo(home, telegram);
     await at.say("from the train");
     home.clock.pass(DAY);
     const mine = { ...at.context, session: "none" };
     for (let n = 0; n < 60; n += 1) await home.sessions.create({ person: at.context.owner });
-    expect((await searched(mine, { limit: 1 })).results).toMatchObject([
+    expect((await runSearch(mine, { limit: 1 })).results).toMatchObject([
       { source: "telegram", preview: "from the train" },
     ]);
     expect(await search({})).toMatchObject({ count: 0, results: [] });
@@ -278,7 +278,7 @@ describe("two people and their groups", () => {
   ];
 
   it.each([true, false])(
-    "never find each other's words, nor a group those of a direct chat (each their own: %s)",
+    "never find each other's messages, nor a group those of a direct chat (each person has a separate session: %s)",
     async (own) => {
       const step = fc.record({
         place: fc.nat(places.length - 1),
@@ -301,11 +301,11 @@ describe("two people and their groups", () => {
             else await home.sessions.fork(at.asker, (await comeTo(home, source)).session);
           }
           for (const [asking, { context }] of here.entries()) {
-            const all = JSON.stringify(await searched({ ...context, session: "none" }, { limit: 5 }));
+            const all = JSON.stringify(await runSearch({ ...context, session: "none" }, { limit: 5 }));
             for (const { nonce, place } of said) {
-              const found = await searched({ ...context, session: "none" }, { query: nonce });
-              expect(found.count > 0, `${nonce} of ${place} for ${asking}`).toBe(may(asking, place, own));
-              if (!may(asking, place, own)) expect(all).not.toContain(nonce);
+              const found = await runSearch({ ...context, session: "none" }, { query: nonce });
+              expect(found.count > 0, `${nonce} of ${place} for ${asking}`).toBe(canFind(asking, place, own));
+              if (!canFind(asking, place, own)) expect(all).not.toContain(nonce);
             }
           }
         }),
@@ -314,12 +314,12 @@ describe("two people and their groups", () => {
     },
   );
 
-  /** Whether somebody in one place may find what was said in another. */
-  function may(asking: number, place: number, own: boolean): boolean {
+  /** Whether a person in one chat may find the messages of another. */
+  function canFind(asking: number, place: number, own: boolean): boolean {
     const [one, other] = [places[asking], places[place]];
     const isSamePerson = one?.userId === other?.userId;
     if (one?.chatType === "group") return one.chatId === other?.chatId && (isSamePerson || !own);
-    // What is said in a group that shares its session is the group's.
+    // The messages of a shared group belong to the group.
     return isSamePerson && (other?.chatType === "dm" || own);
   }
 });

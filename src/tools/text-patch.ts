@@ -46,8 +46,8 @@ function hasOnlyCrlf(text: string): boolean {
 }
 
 function toCrlf(patch: TextPatch): TextPatch {
-  const ended = (text: string): string => text.replaceAll(/\r?\n/g, "\r\n");
-  return { ...patch, old: ended(patch.old), new: ended(patch.new) };
+  const useCrlf = (text: string): string => text.replaceAll(/\r?\n/g, "\r\n");
+  return { ...patch, old: useCrlf(patch.old), new: useCrlf(patch.new) };
 }
 
 /** At the end of a file without a final line break, the arguments lose theirs too. */

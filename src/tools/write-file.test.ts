@@ -19,7 +19,7 @@ import { readFileTool } from "./read-file.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { writeFileTool } from "./write-file.ts";
 
-async function room(more: Partial<ToolContext> = {}) {
+async function openRoom(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const folders = twoFolders();
   const context = buildToolContext(home, { cwd: folders.inside, allowedFolders: [folders.inside], ...more });
@@ -32,11 +32,11 @@ async function room(more: Partial<ToolContext> = {}) {
   };
 }
 
-const modeOf = (path: string): number => statSync(path).mode & 0o777;
+const readMode = (path: string): number => statSync(path).mode & 0o777;
 
 describe("write_file", () => {
   it("creates a file with its parent folders, and returns the number of lines", async () => {
-    const { write, at, inside } = await room();
+    const { write, at, inside } = await openRoom();
     expect(await write("new/deep/a.txt", "eins\nzwei\n")).toEqual({
       text: "Created new/deep/a.txt: 2 lines.",
       failed: false,
@@ -48,17 +48,17 @@ describe("write_file", () => {
   });
 
   it("overwrites a file, keeps its mode, and returns the old number of lines", async () => {
-    const { write, at } = await room();
+    const { write, at } = await openRoom();
     writeFileSync(at("run.sh"), "old\nold\nold\n");
     chmodSync(at("run.sh"), 0o4750);
     expect((await write("run.sh", "new")).text).toBe("Overwrote run.sh: 1 line, instead of 3.");
     expect(readFileSync(at("run.sh"), "utf8")).toBe("new");
-    // All of it but the right to run as somebody else.
+    // The set-user-ID bit is the exception.
     expect(statSync(at("run.sh")).mode & 0o7777).toBe(0o750);
   });
 
   it("removes temporary files of a killed process, and nothing else", async () => {
-    const { write, at, inside } = await room();
+    const { write, at, inside } = await openRoom();
     const old = new Date(Date.now() - 3_600_000);
     const [left, fresh, other] = [
       ".postrider-0123456789abcdef.tmp",
@@ -75,10 +75,10 @@ describe("write_file", () => {
     const { root } = twoFolders();
     const home = join(root, "home");
     mkdirSync(home);
-    const { write } = await room({ cwd: root, allowedFolders: [root], deniedFolders: [home] });
+    const { write } = await openRoom({ cwd: root, allowedFolders: [root], deniedFolders: [home] });
     await write("usual/notes", "x");
     const mask = process.umask();
-    expect([modeOf(join(root, "usual")), modeOf(join(root, "usual/notes"))]).toEqual([
+    expect([readMode(join(root, "usual")), readMode(join(root, "usual/notes"))]).toEqual([
       0o777 & ~mask,
       0o666 & ~mask,
     ]);
@@ -87,7 +87,7 @@ describe("write_file", () => {
   });
 
   it("writes the target of a link inside, and keeps the link and other hard links", async () => {
-    const { write, at } = await room();
+    const { write, at } = await openRoom();
     writeFileSync(at("real"), "old");
     linkSync(at("real"), at("twin"));
     symlinkSync("real", at("link"));
@@ -100,7 +100,7 @@ describe("write_file", () => {
   });
 
   it("writes nothing outside, and replaces no folder, pipe or dangling link", async () => {
-    const { write, at, inside, outside } = await room();
+    const { write, at, inside, outside } = await openRoom();
     symlinkSync(outside, at("out"));
     symlinkSync(join(outside, "later"), at("lost"));
     mkdirSync(at("folder"));
@@ -121,7 +121,7 @@ describe("write_file", () => {
   });
 
   it("refuses a text that is too large or has half a surrogate pair, and keeps the old file", async () => {
-    const { write, at } = await room();
+    const { write, at } = await openRoom();
     writeFileSync(at("a"), "old");
     expect(await write("a", "ä".repeat(3 * 1024 * 1024))).toEqual({
       text: "The file would be larger than 5 MB. Nothing was written.",
@@ -132,7 +132,7 @@ describe("write_file", () => {
   });
 
   it("writes nothing when the call was stopped before", async () => {
-    const { write, at, inside } = await room();
+    const { write, at, inside } = await openRoom();
     writeFileSync(at("a"), "old");
     expect(await write("a", "new", AbortSignal.abort())).toMatchObject({ failed: true });
     expect(readFileSync(at("a"), "utf8")).toBe("old");
@@ -140,7 +140,7 @@ describe("write_file", () => {
   });
 
   it.skipIf(process.getuid?.() === 0)("leaves a file alone that its user has protected", async () => {
-    const { write, at } = await room();
+    const { write, at } = await openRoom();
     writeFileSync(at("a"), "old");
     chmodSync(at("a"), 0o444);
     expect((await write("a", "new")).failed).toBe(true);
@@ -148,9 +148,9 @@ describe("write_file", () => {
   });
 
   it("reports a full disk, keeps the old file, and leaves no temporary file", async () => {
-    const { inside, at } = await room();
+    const { inside, at } = await openRoom();
     writeFileSync(at("a"), "old");
-    // A limit on the size of files is a full disk to whoever writes.
+    // A limit on the size of files has the effect of a full disk.
     const program = `
       import { writeFileTool } from ${JSON.stringify(new URL("./write-file.ts", import.meta.url).href)};
       const context = { cwd: ${JSON.stringify(inside)}, allowedFolders: [${JSON.stringify(inside)}], deniedFolders: [], secrets: [],
@@ -179,7 +179,7 @@ describe("write_file", () => {
 
 describe("a folder that is repeatedly replaced by a link", () => {
   it.skipIf(process.platform !== "linux")("never gives a tool access outside", async () => {
-    const { inside, outside, at, write, context } = await room();
+    const { inside, outside, at, write, context } = await openRoom();
     writeFileSync(join(outside, "file"), "hidden words");
     mkdirSync(at("a"));
     writeFileSync(at("a/file"), "open words");
@@ -189,7 +189,7 @@ describe("a folder that is repeatedly replaced by a link", () => {
       [
         "-e",
         `const { renameSync } = require("node:fs"); process.chdir(${JSON.stringify(inside)}); console.log("on");
-         // Whoever finds no folder makes one: then that is put away.
+         // The tool creates a missing folder, which is moved away.
          const put = (one, other) => { try { renameSync(one, other); } catch { renameSync(other, "away" + Math.random()); put(one, other); } };
          for (;;) { put("a", "b"); put("link", "a"); put("a", "link"); put("b", "a"); }`,
       ],
@@ -210,7 +210,7 @@ describe("a folder that is repeatedly replaced by a link", () => {
     swapping.kill("SIGKILL");
     expect(readdirSync(outside)).toEqual(["file"]);
     expect(readFileSync(join(outside, "file"), "utf8")).toBe("hidden words");
-    // Both were met: the folder in its place, and the link.
+    // The test has met both states: the folder and the link.
     expect(Math.min(answers.read, answers.written, answers.refused)).toBeGreaterThan(0);
   });
 });

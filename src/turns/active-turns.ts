@@ -8,11 +8,11 @@ import { runTurn } from "./run-turn.ts";
 import type { TurnContext, TurnEnd, TurnHooks } from "./turn-hooks.ts";
 
 export type TurnEvent =
-  | { readonly type: "begun"; readonly session: string; readonly inputs: readonly Message[] }
+  | { readonly type: "started"; readonly session: string; readonly inputs: readonly Message[] }
   | ({ readonly session: string } & AgentEvent)
   | { readonly type: "ended"; readonly session: string; readonly end: TurnEnd }
   /** Postrider failed, not the agent. The turn runs again with the next message or at the next start. */
-  | { readonly type: "broken"; readonly session: string; readonly error: unknown };
+  | { readonly type: "turn_failed"; readonly session: string; readonly error: unknown };
 
 export interface ActiveTurnsOptions {
   readonly store: Store;
@@ -79,7 +79,9 @@ export function activeTurns(options: ActiveTurnsOptions): ActiveTurns {
     const { session } = turn;
     // Nobody here waits for the turns that follow: their failure is reported, not thrown.
     if (end.next !== undefined)
-      runAll(end.next, false).catch((error) => isClosing() || onEvent({ type: "broken", session, error }));
+      runAll(end.next, false).catch(
+        (error) => isClosing() || onEvent({ type: "turn_failed", session, error }),
+      );
     return end;
   }
 
@@ -112,7 +114,7 @@ export function activeTurns(options: ActiveTurnsOptions): ActiveTurns {
       onStart: (inputs) => {
         isMine ||= inputs.some(isOwn);
         hooks.onStart?.(inputs);
-        onEvent({ type: "begun", session, inputs });
+        onEvent({ type: "started", session, inputs });
       },
       onEvent: (event, text, saveDraft) => {
         hooks.onEvent?.(event, text, saveDraft);

@@ -13,7 +13,7 @@ import { localSource, type Source } from "../core/source.ts";
 import type { Tool } from "../ports/tool.ts";
 import { buildRouting } from "../sessions/routing.ts";
 
-async function said({ sessions }: Home, session: string): Promise<string[]> {
+async function readTexts({ sessions }: Home, session: string): Promise<string[]> {
   return ((await sessions.messages(me, session)) ?? []).map(getText);
 }
 
@@ -43,18 +43,18 @@ describe("a message", () => {
     const agent = heldAgent();
     const { talk, events } = await talkIn(home, agent);
     const { session, answer, messageId } = await talk.submit("hello");
-    expect(await said(home, session.id)).toEqual(["hello"]);
+    expect(await readTexts(home, session.id)).toEqual(["hello"]);
     expect(talk.isAnswering()).toBe(true);
     const held = await agent.asked();
     await held.say("hi");
     held.end();
     const stored = await answer;
     expect(stored).toMatchObject({ role: "assistant", seq: 2, session: session.id });
-    expect(await said(home, session.id)).toEqual(["hello", "hi"]);
+    expect(await readTexts(home, session.id)).toEqual(["hello", "hi"]);
     expect(talk.isAnswering()).toBe(false);
     expect(events).toMatchObject([
       {
-        type: "begun",
+        type: "started",
         session: session.id,
         inputs: [{ seq: 1, origin: { platform: "local", platformMessageId: messageId } }],
       },
@@ -71,7 +71,7 @@ describe("a message", () => {
     const held = await agent.asked();
     const [second, third] = [await talk.submit("two"), await talk.submit("three")];
     const { id } = first.session;
-    expect(await said(home, id)).toEqual(["one"]);
+    expect(await readTexts(home, id)).toEqual(["one"]);
     expect((await home.store.inbox.listPending({ asker: me, session: id })).map(getText)).toEqual([
       "two",
       "three",
@@ -85,7 +85,7 @@ describe("a message", () => {
     }
     const answers = await Promise.all([first, second, third].map(({ answer }) => answer));
     expect(answers.map((answer) => answer && getText(answer))).toEqual(["1", "2", "3"]);
-    expect(await said(home, id)).toEqual(["one", "1", "two", "2", "three", "3"]);
+    expect(await readTexts(home, id)).toEqual(["one", "1", "two", "2", "three", "3"]);
   });
 
   it("is refused when it is invalid, and nothing is stored", async () => {
@@ -95,7 +95,7 @@ describe("a message", () => {
     expect(await talk.findCurrent()).toBeUndefined();
   });
 
-  it("in a new session brings the notice once, also when a second message comes before the answer", async () => {
+  it("in a new session brings the notice once, also when a second message arrives before the answer", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const { talk, ask } = await talkIn(home, agent);
@@ -150,7 +150,7 @@ describe("a stop", () => {
     await held.say("1");
     held.end();
     await first.answer;
-    expect(await said(home, first.session.id)).toEqual(["one", "1"]);
+    expect(await readTexts(home, first.session.id)).toEqual(["one", "1"]);
     expect(await talk.cancelPending(first.conversation.number)).toEqual([]);
   });
 
@@ -175,7 +175,7 @@ describe("a stop", () => {
     next.end();
     await third.answer;
     await third.withdraw();
-    expect(await said(home, first.session.id)).toEqual(["one", "half", "three", "3"]);
+    expect(await readTexts(home, first.session.id)).toEqual(["one", "half", "three", "3"]);
   });
 
   it("ends every answer in progress in this process, in all sessions", async () => {
@@ -207,10 +207,10 @@ describe("a stop", () => {
     await home.store.runners.retire({ runner });
     expect(await first.answer).toMatchObject({ parts: [textPart("Once")], origin: { interrupted: true } });
     expect(await second.answer).toBeUndefined();
-    expect(await said(home, first.session.id)).toEqual(["one", "Once"]);
+    expect(await readTexts(home, first.session.id)).toEqual(["one", "Once"]);
     const { talk: later } = await talkIn(home, script({ answers: [{ to: "two", say: "2" }] }));
     expect((await later.recover()).map(({ text: answer }) => answer)).toEqual(["2"]);
-    expect(await said(home, first.session.id)).toEqual(["one", "Once", "two", "2"]);
+    expect(await readTexts(home, first.session.id)).toEqual(["one", "Once", "two", "2"]);
   });
 });
 
@@ -263,13 +263,13 @@ describe("two processes in one conversation", () => {
     await leaving.talk.close();
     await home.store.runners.retire({ runner: leaving.runner });
     expect(await second.answer).toMatchObject({ parts: [textPart("You said: two (before that: one)")] });
-    expect(await said(home, first.session.id)).toEqual([
+    expect(await readTexts(home, first.session.id)).toEqual([
       "one",
       "",
       "two",
       "You said: two (before that: one)",
     ]);
-    expect(leaving.events.some(({ type }) => type === "broken")).toBe(false);
+    expect(leaving.events.some(({ type }) => type === "turn_failed")).toBe(false);
   });
 
   it("wait for each other without disk access", async () => {
@@ -288,7 +288,7 @@ describe("two processes in one conversation", () => {
     await new Promise<void>((resolve) => {
       const stop = home.store.onChange(() => {
         stop();
-        resolve(); // the message is there
+        resolve(); // the message has arrived
       });
     });
     for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
@@ -315,9 +315,9 @@ describe("after a crash", () => {
       "You said: begun",
       "You said: waiting (before that: begun)",
     ]);
-    expect(await said(home, session.id)).toHaveLength(4);
+    expect(await readTexts(home, session.id)).toHaveLength(4);
     const steps = events.flatMap(({ type }) => (type === "text" ? [] : [type]));
-    expect(steps).toEqual(["begun", "ended", "begun", "ended"]);
+    expect(steps).toEqual(["started", "ended", "started", "ended"]);
     expect(await talk.recover()).toEqual([]);
   });
 
@@ -379,7 +379,7 @@ describe("after a crash", () => {
     await (await agent.asked()).say("Once");
     expect(await talk.stop()).toBe(true);
     expect((await recovered).map(({ outcome }) => outcome)).toEqual(["interrupted"]);
-    expect(await said(home, session.id)).toEqual(["begun", "Once"]);
+    expect(await readTexts(home, session.id)).toEqual(["begun", "Once"]);
   });
 
   it("a message of another platform is left to a process that can deliver there", async () => {
@@ -436,7 +436,7 @@ describe("after a crash", () => {
     expect(await other.recover()).toEqual([]);
     held.end();
     await first.answer;
-    expect(await said(home, first.session.id)).toEqual(["one", ""]);
+    expect(await readTexts(home, first.session.id)).toEqual(["one", ""]);
   });
 
   it("the next message first recovers the turn before it", async () => {
@@ -444,7 +444,10 @@ describe("after a crash", () => {
     const { session } = await acceptAndCrash(home, "begun");
     const { ask } = await talkIn(home, echo);
     expect(await ask("and now?")).toBe("You said: and now? (before that: begun)");
-    expect((await said(home, session.id)).filter((_, at) => at % 2 === 0)).toEqual(["begun", "and now?"]);
+    expect((await readTexts(home, session.id)).filter((_, at) => at % 2 === 0)).toEqual([
+      "begun",
+      "and now?",
+    ]);
   });
 
   it("a recovered turn ends when the chat closes, and keeps the part of the answer that arrived", async () => {
@@ -457,7 +460,7 @@ describe("after a crash", () => {
     await (await agent.asked()).say("Once");
     await talk.close();
     expect((await recovered).map(({ outcome }) => outcome)).toEqual(["interrupted"]);
-    expect(await said(home, session.id)).toEqual(["begun", "Once"]);
+    expect(await readTexts(home, session.id)).toEqual(["begun", "Once"]);
   });
 
   it("a turn whose end the full disk refused runs again with the next message", async () => {
@@ -472,7 +475,7 @@ describe("after a crash", () => {
     db.close();
     expect(await ask("three")).toBe("You said: three (before that: two)");
     const { session } = (await talk.findCurrent()) ?? {};
-    expect((await said(home, session?.id ?? "")).filter((_, at) => at % 2 === 0)).toEqual([
+    expect((await readTexts(home, session?.id ?? "")).filter((_, at) => at % 2 === 0)).toEqual([
       "one",
       "two",
       "three",

@@ -17,8 +17,6 @@ import type { AgentAnswer } from "./answer-recorder.ts";
 import { buildTextDeliveries, formatAnswer } from "./text-deliveries.ts";
 import type { TurnEnd, TurnHooks } from "./turn-hooks.ts";
 
-export type { TurnEvent as TalkEvent } from "./active-turns.ts";
-
 export interface AgentChatOptions {
   readonly store: Store;
   /** The agent that answers the next turn. */
@@ -217,7 +215,7 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
       if (woken.state === "woken" && woken.turn !== undefined) {
         const { session } = woken;
         turns.run(woken.turn).catch((error: unknown) => {
-          if (!isTakenOver(error) && !closing.aborted) onEvent({ type: "broken", session, error });
+          if (!isTakenOver(error) && !closing.aborted) onEvent({ type: "turn_failed", session, error });
         });
       }
       return woken.state;

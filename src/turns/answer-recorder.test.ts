@@ -17,7 +17,7 @@ const result = (id: string): AgentEvent => ({
   parts: [textPart("seen")],
 });
 
-function taking(...events: readonly AgentEvent[]) {
+function recordEvents(...events: readonly AgentEvent[]) {
   const answer = answerRecorder();
   for (const event of events) answer.record(event);
   return answer;
@@ -25,7 +25,7 @@ function taking(...events: readonly AgentEvent[]) {
 
 describe("data of the model's provider", () => {
   it("is in the same message as the tool call after it, so that a crash cannot separate them", () => {
-    const answer = taking(
+    const answer = recordEvents(
       { type: "thought", text: "hm" },
       part({ type: "reasoning", length: 2, data: { signature: "sig" } }),
       call("c1"),
@@ -44,7 +44,7 @@ describe("data of the model's provider", () => {
   });
 
   it("belongs to the next message after a tool result, and to the last message", () => {
-    const end = taking(
+    const end = recordEvents(
       part({ n: 1 }),
       call("c1"),
       result("c1"),
@@ -65,7 +65,7 @@ describe("data of the model's provider", () => {
   });
 
   it("is stored with a plan and an error, and makes no message by itself", () => {
-    const failed = taking(
+    const failed = recordEvents(
       part({ n: 1 }),
       { type: "plan", entries: [] },
       { type: "failed", reason: "It broke." },
@@ -73,12 +73,14 @@ describe("data of the model's provider", () => {
     expect(failed.end(false).messages.map(({ extra }) => extra)).toEqual([
       { plan: [], model: { ...from, parts: [{ n: 1 }] }, error: "It broke." },
     ]);
-    expect(taking(part({ n: 1 })).drainMessages().messages).toEqual([]);
+    expect(recordEvents(part({ n: 1 })).drainMessages().messages).toEqual([]);
   });
 
   it("is not stored when it is too large", () => {
     const large = { data: "x".repeat(300 * 1024) };
-    const end = taking(part(large), part(large), part({ n: 1 }), { type: "text", text: "Here." }).end(false);
+    const end = recordEvents(part(large), part(large), part({ n: 1 }), { type: "text", text: "Here." }).end(
+      false,
+    );
     expect(end.messages).toEqual([
       { role: "assistant", parts: [textPart("Here.")], extra: { model: { ...from, parts: [] } } },
     ]);

@@ -8,7 +8,7 @@ import { cacheHistory } from "./cache-history.ts";
 const all = { everyone: true } as const;
 
 /** Counts the messages that are read. */
-function counted(store: Store): { readonly store: Store; read(): number } {
+function countReads(store: Store): { readonly store: Store; read(): number } {
   let read = 0;
   const history: Store["messages"]["readHistory"] = async (input) => {
     const messages = await store.messages.readHistory(input);
@@ -56,7 +56,7 @@ describe("a cached history", () => {
   it("is read once, and then only new messages are read", async () => {
     const home = await openHome();
     const { id } = await home.sessions.create(me);
-    const { store, read } = counted(home.store);
+    const { store, read } = countReads(home.store);
     const history = cacheHistory(store, id);
     for (let time = 0; time < 50; time += 1) {
       await say(home, id);

@@ -51,13 +51,13 @@ function compress(home: Home, id: string, agent: Agent, more: Partial<CompressOp
   return compressIfNeeded({ store, clock, agent, session: id, share: 0.85, signal: never, ...more });
 }
 
-const shown = async ({ sessions }: Home, id: string): Promise<readonly Message[]> =>
+const readVisible = async ({ sessions }: Home, id: string): Promise<readonly Message[]> =>
   (await sessions.history(me, id)) ?? [];
 const firstWords = (messages: readonly Message[]): string[] =>
   messages.map((message) => getText(message).split(/[\s:]/)[0] ?? "");
 
 /** A turn with this input, in a session with these earlier messages. */
-async function begun(home: Home, before: readonly MessageInput[], words: string): Promise<Turn> {
+async function startTurn(home: Home, before: readonly MessageInput[], words: string): Promise<Turn> {
   const { store, clock, sessions } = home;
   const runner = localRunner();
   await store.runners.recordHeartbeat({ runner, now: clock.now() });
@@ -104,7 +104,7 @@ describe("a session is compressed when it fills the model's window, not when it 
     const id = await session(home, messages, counted);
     const result = await compress(home, id, summing(window));
     expect(result?.outcome).toBe(yes ? "compressed" : undefined);
-    expect((await shown(home, id)).length === messages.length).toBe(!yes);
+    expect((await readVisible(home, id)).length === messages.length).toBe(!yes);
   });
 
   it("messages since the last counted prompt are added to its size", async () => {
@@ -142,7 +142,7 @@ describe("a compressed session", () => {
     expect(result.tokensBefore).toBeGreaterThanOrEqual(180_000);
     expect(result.tokensAfter).toBeLessThan(result.tokensBefore / 2);
     expect(result.notice).toMatch(/20 → 7 messages, ~180,0\d\d → ~[\d,]+ tokens.*\/search/);
-    const now = await shown(home, id);
+    const now = await readVisible(home, id);
     expect(firstWords(now)).toEqual(["Summary", "q8", "a8", "q9", "a9", "q10", "a10"]);
     expect(now[0]).toMatchObject({ role: "note", extra: { summary: true } });
     expect(getText(now[0] as Message)).toContain(SUMMARY);
@@ -157,16 +157,16 @@ describe("a compressed session", () => {
   it("can be undone: /undo removes the last exchange, and the earlier version shows all messages again", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
-    const before = await shown(home, id);
+    const before = await readVisible(home, id);
     await compress(home, id, summing(200_000));
     await home.sessions.undo(me, id);
-    expect(firstWords(await shown(home, id)).at(-1)).toBe("a9");
+    expect(firstWords(await readVisible(home, id)).at(-1)).toBe("a9");
     await home.sessions.redo(me, id);
     const [, summed] = (await home.sessions.versions(me, id)).filter(
       ({ kind }) => kind !== "undo" && kind !== "redo",
     );
     await home.sessions.restore(me, id, summed?.version ?? -1);
-    expect(await shown(home, id)).toEqual(before);
+    expect(await readVisible(home, id)).toEqual(before);
   });
 
   it("is compressed again with its summary when it is too long again", async () => {
@@ -182,7 +182,7 @@ describe("a compressed session", () => {
     );
     done(await compress(home, id, agent));
     expect(JSON.stringify(requests[0]?.body.messages)).toContain("FIRST");
-    const now = (await shown(home, id)).map(getText);
+    const now = (await readVisible(home, id)).map(getText);
     expect(now[0]).toContain("SECOND");
     expect(now.join("\n")).not.toContain("FIRST");
   });
@@ -212,7 +212,7 @@ describe("a compressed session", () => {
     const asked = requests[0]?.body.messages ?? [];
     expect(asked.at(-1)).toEqual({ role: "user", content: SUMMARY_REQUEST });
     expect(asked.at(1)?.content).toMatch(/^q1 /);
-    const history = providerHistory(await shown(home, id));
+    const history = providerHistory(await readVisible(home, id));
     for await (const _ of agent.run({ session: id, history, blob: async () => undefined }, never));
     const [system, ...rest] = requests[1]?.body.messages ?? [];
     expect(system?.role).toBe("system");
@@ -244,7 +244,7 @@ describe("a compressed session", () => {
     expect(requests.length).toBeGreaterThan(1);
     expect(JSON.stringify(requests[1]?.body.messages)).toContain("PART 1");
     for (const { body } of requests) expect(JSON.stringify(body.messages).length / 4).toBeLessThan(20_000);
-    expect(getText((await shown(home, id))[0] as Message)).toMatch(/(PART 2|ALL)$/);
+    expect(getText((await readVisible(home, id))[0] as Message)).toMatch(/(PART 2|ALL)$/);
   });
 });
 
@@ -259,7 +259,7 @@ describe("a model with a smaller window than configured", () => {
     done(await compress(home, id, agent, { force: true }));
     const [whole, ...parts] = requests.map(({ body }) => body.messages.length);
     for (const part of parts) expect(part).toBeLessThan(whole ?? 0);
-    expect(getText((await shown(home, id))[0] as Message)).toMatch(/TWO$/);
+    expect(getText((await readVisible(home, id))[0] as Message)).toMatch(/TWO$/);
   });
 
   it("is asked only a limited number of times", async () => {
@@ -270,14 +270,14 @@ describe("a model with a smaller window than configured", () => {
     const result = await compress(home, id, agent, { force: true });
     expect(result).toMatchObject({ outcome: "unchanged", reason: expect.stringContaining("too long") });
     expect(requests.length).toBeLessThan(10);
-    expect(await shown(home, id)).toHaveLength(20);
+    expect(await readVisible(home, id)).toHaveLength(20);
   });
 });
 
 describe("compression within a turn", () => {
   it("does not summarise the inputs of the turn, and no other process may compress meanwhile", async () => {
     const home = await openHome();
-    const turn = await begun(home, exchanges(10), "What now?");
+    const turn = await startTurn(home, exchanges(10), "What now?");
     await home.sessions.recordUsage(me, turn.session, { lastPromptTokens: 180_000 });
     const { fence, inputs } = turn;
     expect(await compress(home, turn.session, summing(200_000), { force: true, asker: me })).toMatchObject({
@@ -290,7 +290,7 @@ describe("compression within a turn", () => {
     });
     expect(stale).toMatchObject({ outcome: "unchanged" });
     done(await compress(home, turn.session, summing(200_000), { turn: { fence, inputs } }));
-    expect(getText((await shown(home, turn.session)).at(-1) as Message)).toBe("What now?");
+    expect(getText((await readVisible(home, turn.session)).at(-1) as Message)).toBe("What now?");
     const finished = await home.store.turns.finish({
       turn: turn.number,
       fence,
@@ -299,14 +299,14 @@ describe("compression within a turn", () => {
       now: home.clock.now(),
     });
     expect(finished).not.toHaveProperty("refused");
-    expect(firstWords(await shown(home, turn.session)).slice(-2)).toEqual(["What", "This."]);
+    expect(firstWords(await readVisible(home, turn.session)).slice(-2)).toEqual(["What", "This."]);
   });
 
   it("sends the summary and the tail to the agent; without a summary, all messages", async () => {
     for (const first of [{ say: [SUMMARY] }, { status: 500 }]) {
       const home = await openHome();
       const notices: string[] = [];
-      const turn = await begun(home, exchanges(10), "What now?");
+      const turn = await startTurn(home, exchanges(10), "What now?");
       await home.sessions.recordUsage(me, turn.session, { lastPromptTokens: 180_000 });
       const { url, requests } = await modelServer(first, { say: ["This."] });
       const agent = model(
@@ -323,13 +323,13 @@ describe("compression within a turn", () => {
       const [, ...asked] = requests[1]?.body.messages ?? [];
       expect(asked).toHaveLength("say" in first ? 8 : 21);
       expect(asked.at(-1)?.content).toBe("What now?");
-      expect((await shown(home, turn.session)).map(getText).slice(-2)).toEqual(["What now?", "This."]);
+      expect((await readVisible(home, turn.session)).map(getText).slice(-2)).toEqual(["What now?", "This."]);
     }
   });
 
   it("repeats the request once with a summary when the model reports that the prompt is too long", async () => {
     const home = await openHome();
-    const turn = await begun(home, exchanges(10), "What now?");
+    const turn = await startTurn(home, exchanges(10), "What now?");
     const tooLong = { status: 400, body: { error: { message: "maximum context length is 100 tokens" } } };
     const { url } = await modelServer(tooLong, { say: [SUMMARY] }, { say: ["This."] });
     const agent = model(
@@ -346,7 +346,7 @@ describe("compression within a turn", () => {
 
   it("does not repeat the request after a tool has acted, because the tool would act again", async () => {
     const home = await openHome();
-    const turn = await begun(home, exchanges(10), "What now?");
+    const turn = await startTurn(home, exchanges(10), "What now?");
     const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
     const ending = runTurn(
       turn,
@@ -361,7 +361,7 @@ describe("compression within a turn", () => {
     );
     held.end();
     expect(await ending).toMatchObject({ outcome: "failed", reason: "It is too long." });
-    expect((await shown(home, turn.session)).slice(-3).map(({ role }) => role)).toEqual([
+    expect((await readVisible(home, turn.session)).slice(-3).map(({ role }) => role)).toEqual([
       "assistant",
       "tool",
       "assistant",
@@ -371,9 +371,9 @@ describe("compression within a turn", () => {
   it("keeps an input that is longer than all other messages", async () => {
     const home = await openHome();
     const long = "long ".repeat(40_000);
-    const turn = await begun(home, exchanges(20, 1_000), long);
+    const turn = await startTurn(home, exchanges(20, 1_000), long);
     done(await compress(home, turn.session, summing(90_000), { turn }));
-    const now = await shown(home, turn.session);
+    const now = await readVisible(home, turn.session);
     expect(getText(now.at(-1) as Message)).toBe(long);
   });
 
@@ -391,8 +391,8 @@ describe("compression within a turn", () => {
     held.send({ type: "text", text: SUMMARY });
     held.end();
     done(await summing);
-    expect((await shown(home, id)).map(getText).at(-1)).toBe("news from a job");
-    expect(firstWords(await shown(home, id))[1]).toBe("q8");
+    expect((await readVisible(home, id)).map(getText).at(-1)).toBe("news from a job");
+    expect(firstWords(await readVisible(home, id))[1]).toBe("q8");
   });
 
   it("does not restore messages that are removed while the summary is written", async () => {
@@ -402,14 +402,14 @@ describe("compression within a turn", () => {
     const summing = compress(home, id, agent);
     const held = await agent.asked();
     for (let i = 0; i < 5; i += 1) await home.sessions.undo(me, id);
-    const left = await shown(home, id);
+    const left = await readVisible(home, id);
     held.send({ type: "text", text: SUMMARY });
     held.end();
     expect(await summing).toMatchObject({
       outcome: "unchanged",
       reason: expect.stringContaining("meanwhile"),
     });
-    expect(await shown(home, id)).toEqual(left);
+    expect(await readVisible(home, id)).toEqual(left);
   });
 });
 
@@ -425,7 +425,7 @@ describe("without a summary", () => {
     async (_, say, reason) => {
       const home = await openHome();
       const id = await session(home, exchanges(10), 180_000);
-      const before = await shown(home, id);
+      const before = await readVisible(home, id);
       const early = await compress(home, id, summing(200_000, say));
       expect(early).toMatchObject({
         outcome: "unchanged",
@@ -436,7 +436,7 @@ describe("without a summary", () => {
       await home.sessions.recordUsage(me, id, { lastPromptTokens: 190_000 });
       const late = await compress(home, id, summing(200_000, say));
       expect(late).toMatchObject({ notice: expect.stringMatching(/nearly fills.*\/new/s) });
-      expect(await shown(home, id)).toEqual(before);
+      expect(await readVisible(home, id)).toEqual(before);
       expect((await home.sessions.get(me, id))?.usage.lastPromptTokens).toBe(190_000);
     },
   );
@@ -482,13 +482,13 @@ describe("without a summary", () => {
     const result = await summing_;
     expect(result).toMatchObject({ outcome: "unchanged", reason: "It was stopped." });
     expect(result).not.toHaveProperty("notice");
-    expect(await shown(home, id)).toHaveLength(20);
+    expect(await readVisible(home, id)).toHaveLength(20);
   });
 
   it("because the process crashed before storing it, the session is unchanged", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
-    const before = await shown(home, id);
+    const before = await readVisible(home, id);
     const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
     const ended = compress(home, id, agent);
     const held = await agent.asked();
@@ -496,7 +496,7 @@ describe("without a summary", () => {
     held.send({ type: "text", text: SUMMARY });
     held.end();
     await expect(ended).rejects.toMatchObject({ code: "closed" });
-    expect(await shown(again, id)).toEqual(before);
+    expect(await readVisible(again, id)).toEqual(before);
     expect((await again.sessions.get(me, id))?.usage).toMatchObject({
       inputTokens: 0,
       lastPromptTokens: 180_000,

@@ -4,7 +4,7 @@ import { openHome } from "../../test/support/test-home.ts";
 import { localSource } from "../core/source.ts";
 import { flushBeforeSwitch } from "./flush-before-switch.ts";
 
-async function scene() {
+async function openScene() {
   const home = await openHome();
   const { sessions, store, clock } = home;
   const { session, conversation } = await sessions.open(localSource());
@@ -30,7 +30,7 @@ async function scene() {
 it.each(["reset", "switchTo"] as const)(
   "a session is marked for the memory before %s switches away from it, so that a crash in between loses nothing",
   async (step) => {
-    const { sessions, talk, mark, isMarked, conversation, others } = await scene();
+    const { sessions, talk, mark, isMarked, conversation, others } = await openScene();
     const falls = async (): Promise<never> => {
       throw new Error("the process crashed");
     };
@@ -42,7 +42,7 @@ it.each(["reset", "switchTo"] as const)(
 );
 
 it("a switch to the current session marks nothing", async () => {
-  const { sessions, talk, mark, isMarked, conversation, here } = await scene();
+  const { sessions, talk, mark, isMarked, conversation, here } = await openScene();
   await flushBeforeSwitch(sessions, talk, mark).switchTo(me, conversation, here);
   expect(await isMarked()).toBe(false);
 });

@@ -50,7 +50,7 @@ interface Scene {
   readonly logged: string[];
 }
 
-async function scene(more: Partial<FlushContext> = {}): Promise<Scene> {
+async function openScene(more: Partial<FlushContext> = {}): Promise<Scene> {
   const home = await openHome();
   const logged: string[] = [];
   const note = (fields: Readonly<Record<string, unknown>>, words: string): void => {
@@ -86,15 +86,15 @@ async function left(
   return id;
 }
 
-async function remembered(store: Store, owner = "p_ada"): Promise<readonly string[]> {
+async function readEntries(store: Store, owner = "p_ada"): Promise<readonly string[]> {
   return (await store.memory.getMemory({ owner })).entries;
 }
 
 const lastWords = (turn: AgentTurn | undefined): string => getText(turn?.history.at(-1) ?? { parts: [] });
 
 describe("the flush of a session", () => {
-  it("runs once, with the memory tool alone, and stores its entries in the memory", async () => {
-    const { home, flow } = await scene();
+  it("runs once, with the memory tool only, and stores its entries in the memory", async () => {
+    const { home, flow } = await openScene();
     const session = await left({ home });
     const { agent, turns } = saving(add("is called Ada"), add("lives in Oslo"));
     await flushMemory(flow, agent, never);
@@ -112,17 +112,17 @@ describe("the flush of a session", () => {
     expect(lastWords(turns[0])).toMatch(
       /^The conversation above .* Save with the memory tool .* If nothing is worth it, save nothing\. Nobody reads a reply, so write none\.$/,
     );
-    expect(await remembered(home.store)).toEqual(["is called Ada", "lives in Oslo"]);
+    expect(await readEntries(home.store)).toEqual(["is called Ada", "lives in Oslo"]);
   });
 
   it("counts its usage, whatever its outcome", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     const used = (n: number): AgentEvent => ({
       type: "usage",
       usage: { inputTokens: n, lastPromptTokens: 999 },
     });
     const session = await left({ home });
-    const countedIn = async (): Promise<unknown> => {
+    const readCounted = async (): Promise<unknown> => {
       const entries = (await home.sessions.usageEntries(all, session)) ?? [];
       const { lastPromptTokens } = (await home.sessions.get(all, session))?.usage ?? {};
       return [lastPromptTokens, ...sumByPurpose(entries).map((one) => [one.purpose, one.usage.inputTokens])];
@@ -138,7 +138,7 @@ describe("the flush of a session", () => {
       },
     };
     await flushMemory(flow, stopped, stop.signal);
-    expect(await countedIn()).toEqual([0, ["flush", 21]]);
+    expect(await readCounted()).toEqual([0, ["flush", 21]]);
     await home.store.runners.retire({ runner: flow.runner });
     const failing: Agent = {
       name: "failing",
@@ -149,11 +149,11 @@ describe("the flush of a session", () => {
       },
     };
     await flushMemory(flow, failing, never);
-    expect(await countedIn()).toEqual([0, ["flush", 321]]);
+    expect(await readCounted()).toEqual([0, ["flush", 321]]);
   });
 
   it("does not run for a job, a webhook, or a session of fewer than four messages", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     await left({ home }, FOUR, { kind: "job" });
     await left({ home }, FOUR, { kind: "webhook" });
     await left({ home }, FOUR.slice(0, 3));
@@ -168,7 +168,7 @@ describe("the flush of a session", () => {
   });
 
   it("gets the memory, and the warning not to overwrite newer entries", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     throwIfRefused(
       await home.store.memory.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }),
     );
@@ -180,7 +180,7 @@ describe("the flush of a session", () => {
   });
 
   it("gets neither while the memory is empty", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     throwIfRefused(
       await home.store.memory.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }),
     );
@@ -198,7 +198,7 @@ describe("the flush of a session", () => {
   });
 
   it("gets the newest messages of a long session, up to the point where it was left, without removed ones", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     const long = Array.from({ length: 60 }, (_, n) => `${n}: ${"x".repeat(1000)}`);
     const session = await left({ home }, long);
     await home.sessions.undo(all, session);
@@ -216,7 +216,7 @@ describe("the flush of a session", () => {
   });
 
   it("overwrites no entry that was added meanwhile, and adds the entries that still fit", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     throwIfRefused(
       await home.store.memory.changeMemory({ owner: "p_ada", change: add("lives in Rome"), now: 1 }),
     );
@@ -231,11 +231,11 @@ describe("the flush of a session", () => {
       },
     };
     await flushMemory(flow, meanwhile, never);
-    expect(await remembered(home.store)).toEqual(["lives in Paris", "is called Ada"]);
+    expect(await readEntries(home.store)).toEqual(["lives in Paris", "is called Ada"]);
   });
 
   it("does not change the session, though its person continues to write", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     const room = await messengerRoom(home, echo);
     for (const words of ["one", "two", "three"]) await room.ask(words);
     const { session } = await room.ask("four");
@@ -252,13 +252,13 @@ describe("the flush of a session", () => {
     const shown = (await home.sessions.history(all, session.id))?.map(getText);
     expect(shown?.filter((_, n) => n % 2 === 0)).toEqual(["one", "two", "three", "four", "five"]);
     expect(shown).toHaveLength(10);
-    expect(await remembered(home.store, session.owner)).toEqual(["counts"]);
+    expect(await readEntries(home.store, session.owner)).toEqual(["counts"]);
   });
 });
 
 describe("flushing sessions", () => {
   it("continues with others while one is slow", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     const slow = await left({ home });
     for (const owner of ["p_1", "p_2", "p_3"]) await left({ home }, FOUR, { owner });
     const others = Promise.withResolvers<void>();
@@ -278,7 +278,7 @@ describe("flushing sessions", () => {
   });
 
   it("never runs more than two at once", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     for (const owner of ["p_1", "p_2", "p_3", "p_4", "p_5"]) await left({ home }, FOUR, { owner });
     let [running, most] = [0, 0];
     const agent: Agent = {
@@ -297,16 +297,16 @@ describe("flushing sessions", () => {
   });
 
   it("stops an agent that calls the tool too often, and keeps its entries", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     await left({ home });
     const { agent, heard } = saving(...Array.from({ length: 20 }, (_, n) => add(`entry ${n}`)));
     await flushMemory(flow, agent, never);
     expect(heard.filter(({ type }) => type === "tool_result")).toHaveLength(8);
-    expect(await remembered(home.store)).toHaveLength(8);
+    expect(await readEntries(home.store)).toHaveLength(8);
   });
 
   it("reports to the agent why an entry is refused", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     await left({ home });
     const { agent, heard } = saving(
       { action: "remove", old: "nothing" },
@@ -319,11 +319,11 @@ describe("flushing sessions", () => {
     await flushMemory(flow, agent, never);
     const results = heard.flatMap((event) => (event.type === "tool_result" ? [event.failed ?? false] : []));
     expect(results).toEqual([true, true, false, false, false, true]);
-    expect(await remembered(home.store)).toEqual(["b"]);
+    expect(await readEntries(home.store)).toEqual(["b"]);
   });
 
   it("ends one that takes too long, stores nothing, and does not start it again", async () => {
-    const { home, flow, logged } = await scene({ timeoutMs: 20 });
+    const { home, flow, logged } = await openScene({ timeoutMs: 20 });
     await left({ home });
     let runs = 0;
     const hanging: Agent = {
@@ -337,12 +337,12 @@ describe("flushing sessions", () => {
     };
     await flushMemory(flow, hanging, never);
     await flushMemory(flow, hanging, never);
-    expect([runs, await remembered(home.store)]).toEqual([1, []]);
+    expect([runs, await readEntries(home.store)]).toEqual([1, []]);
     expect(logged.join("\n")).toContain("took too long");
   });
 
   it("ends without entries when the agent fails, and logs the failure", async () => {
-    const { home, flow, logged } = await scene();
+    const { home, flow, logged } = await openScene();
     const failing: readonly Agent["run"][] = [
       async function* (turn, signal) {
         yield* saving(add("half of it")).agent.run(turn, signal);
@@ -357,34 +357,34 @@ describe("flushing sessions", () => {
       await left({ home });
       await flushMemory(flow, { name: "failing", canTitle: true, run }, never);
     }
-    expect(await remembered(home.store)).toEqual([]);
+    expect(await readEntries(home.store)).toEqual([]);
     expect(logged.filter((line) => line.includes("The model is away."))).toHaveLength(2);
     expect(await home.store.memory.claimFlush({ runner: "another", now: home.clock.now() })).toBeUndefined();
   });
 
   it("accepts an empty answer: there is nothing to remember", async () => {
-    const { home, flow, logged } = await scene();
+    const { home, flow, logged } = await openScene();
     await left({ home });
     const run: Agent["run"] = async function* () {
       yield { type: "failed", reason: "It gave an empty answer.", empty: true };
     };
     await flushMemory(flow, { name: "silent", canTitle: true, run }, never);
-    expect(await remembered(home.store)).toEqual([]);
+    expect(await readEntries(home.store)).toEqual([]);
     expect(logged.join("\n")).not.toContain("empty answer");
   });
 
   it("does not ask the echo agent", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     await left({ home });
     const { agent, turns } = saving(add("never"));
     await flushMemory(flow, { ...agent, canTitle: false }, never);
-    expect([turns.length, await remembered(home.store)]).toEqual([0, []]);
+    expect([turns.length, await readEntries(home.store)]).toEqual([0, []]);
     await flushMemory(flow, agent, never);
     expect(turns).toHaveLength(0);
   });
 
   it("asks no agent where the flush is disabled, and does not catch up later", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     const { agent, turns } = saving(add("never"));
     for (const memory of [
       { enabled: false, flush: true },
@@ -398,12 +398,12 @@ describe("flushing sessions", () => {
   });
 
   it("flushes only the sessions of the given owner", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     await left({ home });
     await left({ home }, FOUR, { owner: "owner" });
     const { agent, turns } = saving(add("likes tea"));
     await flushMemory({ ...flow, owner: "owner" }, agent, never);
-    expect([turns.length, await remembered(home.store, "owner"), await remembered(home.store)]).toEqual([
+    expect([turns.length, await readEntries(home.store, "owner"), await readEntries(home.store)]).toEqual([
       1,
       ["likes tea"],
       [],
@@ -413,7 +413,7 @@ describe("flushing sessions", () => {
 
 describe("a flush whose process crashed", () => {
   it("is started once more by another process, never a third time, and counts once", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
     for (const attempt of [1, 2]) {
@@ -425,11 +425,11 @@ describe("a flush whose process crashed", () => {
     await flushMemory(flow, agent, never);
     home.clock.pass(DAY);
     await flushMemory(flow, agent, never);
-    expect([turns.length, await remembered(home.store)]).toEqual([0, []]);
+    expect([turns.length, await readEntries(home.store)]).toEqual([0, []]);
   });
 
   it("is finished by the process that recovers it, and not again by the one that seemed to have crashed", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
     await home.store.runners.recordHeartbeat({ runner: dead, now: home.clock.now() });
@@ -442,11 +442,11 @@ describe("a flush whose process crashed", () => {
       now: home.clock.now(),
     });
     expect(late).toMatchObject({ refused: "stale_fence" });
-    expect(await remembered(home.store)).toEqual(["once"]);
+    expect(await readEntries(home.store)).toEqual(["once"]);
   });
 
-  it("is left for the next process after a shutdown, and no part of it is stored", async () => {
-    const { home, flow } = await scene();
+  it("stays for the next process after a shutdown, and no part of it is stored", async () => {
+    const { home, flow } = await openScene();
     await left({ home });
     const begun = Promise.withResolvers<void>();
     const hanging: Agent = {
@@ -462,18 +462,18 @@ describe("a flush whose process crashed", () => {
     looking.trigger();
     await begun.promise;
     await looking.close();
-    expect(await remembered(home.store)).toEqual([]);
+    expect(await readEntries(home.store)).toEqual([]);
     await home.store.runners.retire({ runner: flow.runner });
     const { id: runner } = await again(home);
     const { agent, turns } = saving(add("all of it"));
     await flushMemory({ ...flow, runner }, agent, never);
-    expect([turns.length, await remembered(home.store)]).toEqual([1, ["all of it"]]);
+    expect([turns.length, await readEntries(home.store)]).toEqual([1, ["all of it"]]);
   });
 });
 
 describe("the flusher", () => {
   it("runs again when a session is left meanwhile", async () => {
-    const { home, flow } = await scene();
+    const { home, flow } = await openScene();
     const { agent } = saving(add("likes tea"));
     let isFirst = true;
     const both = Promise.withResolvers<void>();
@@ -491,12 +491,12 @@ describe("the flusher", () => {
     await left({ home });
     looking.trigger();
     await both.promise;
-    await expect.poll(() => remembered(home.store, "p_bob")).toEqual(["likes tea"]);
+    await expect.poll(() => readEntries(home.store, "p_bob")).toEqual(["likes tea"]);
     await looking.close();
   });
 
   it("is triggered as soon as a session is left, once for the same messages", async () => {
-    const { home } = await scene();
+    const { home } = await openScene();
     const { sessions, store, clock } = home;
     const { id: session } = await sessions.create({ person: "p_ada" }, {});
     const messages = FOUR.map((line) => ({ role: "user" as const, parts: [textPart(line)] }));
@@ -553,13 +553,13 @@ describe("a running gateway", () => {
   });
 
   it("recovers at its start the flushes of a crashed gateway", async () => {
-    const { home } = await scene();
+    const { home } = await openScene();
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
     await home.store.runners.recordHeartbeat({ runner: dead, now: home.clock.now() });
     await home.store.memory.claimFlush({ runner: dead.id, now: home.clock.now() });
     await gatewayRoom({ agent: remembers, home });
-    await expect.poll(() => remembered(home.store)).toEqual([session]);
+    await expect.poll(() => readEntries(home.store)).toEqual([session]);
   });
 });
 

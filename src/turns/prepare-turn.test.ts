@@ -124,7 +124,7 @@ describe("tools of plugins and applications", () => {
     const asking = { asker: { person: OWNER }, role, chatType: target.chatType };
     const prepared = await prepareTurn(context, turn, asking);
     expect(prepared.tools?.map(({ name }) => name)).toEqual(expected);
-    // A turn that runs elsewhere than where it was asked for has no tools.
+    // A turn that runs outside of the chat of its message has no tools.
     expect((await prepareTurn(context, turn)).tools).toBeUndefined();
   });
 

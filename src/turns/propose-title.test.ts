@@ -5,7 +5,7 @@ import { sumByPurpose } from "../core/usage.ts";
 import { proposeTitle } from "./propose-title.ts";
 
 /** A session with one exchange, and an agent that is asked for its title. */
-async function asked() {
+async function requestTitle() {
   const { sessions } = await openHome();
   const { id } = await sessions.create(me);
   await sessions.append(me, id, [
@@ -38,21 +38,21 @@ const counted = {
 
 describe("a request for a title", () => {
   it("sets the title of the session, and its usage is counted apart from the answers", async () => {
-    const { held, outcome } = await asked();
+    const { held, outcome } = await requestTitle();
     held.send({ type: "text", text: "The sea" }, usage);
     held.end();
     expect(await outcome()).toEqual({ title: "The sea", ...counted });
   });
 
   it("counts its usage also when it fails, and sets no title", async () => {
-    const { held, outcome } = await asked();
+    const { held, outcome } = await requestTitle();
     held.send({ type: "text", text: "The s" }, { type: "failed", reason: "No credit." }, usage);
     held.end();
     expect(await outcome()).toEqual({ title: undefined, ...counted });
   });
 
   it("counts its usage also when it is stopped", async () => {
-    const { held, stop, outcome } = await asked();
+    const { held, stop, outcome } = await requestTitle();
     held.send(usage);
     await held.say("The s");
     stop.abort();
@@ -60,7 +60,7 @@ describe("a request for a title", () => {
   });
 
   it("counts its usage also when a person sets a title meanwhile", async () => {
-    const { held, outcome, sessions, id } = await asked();
+    const { held, outcome, sessions, id } = await requestTitle();
     await sessions.title(me, id, "my own");
     held.send({ type: "text", text: "The sea" }, usage);
     held.end();
@@ -68,7 +68,7 @@ describe("a request for a title", () => {
   });
 
   it("without reported usage counts nothing", async () => {
-    const { held, outcome } = await asked();
+    const { held, outcome } = await requestTitle();
     held.send({ type: "failed", reason: "No." });
     held.end();
     expect(await outcome()).toEqual({ title: undefined, purposes: [["answer", 40]], lastPromptTokens: 40 });

@@ -8,8 +8,8 @@ import { type ApprovalOptions, requestApproval } from "./request-approval.ts";
 
 const request = { title: "remove build", pattern: "rm -rf build" };
 
-/** An open question, with its answer and its row. */
-async function asking(home: Home, more: Partial<ApprovalOptions> = {}) {
+/** An open approval request, with its answer and its row. */
+async function startRequest(home: Home, more: Partial<ApprovalOptions> = {}) {
   const { store, clock } = home;
   const turn = await begunTurn(home);
   const stop = new AbortController();
@@ -21,12 +21,12 @@ async function asking(home: Home, more: Partial<ApprovalOptions> = {}) {
   return { turn, stop, answer, number, row };
 }
 
-describe("a question whose process shuts down", () => {
+describe("an approval request whose process shuts down", () => {
   it.each([
-    ["stays open where another runner continues the turn", true, undefined],
-    ["is over where nobody does", false, "expired"],
+    ["stays open if another runner continues the turn", true, undefined],
+    ["expires if no runner does", false, "expired"],
   ] as const)("%s", async (_, isLeft, left) => {
-    const { stop, answer, row } = await asking(await openHome(), { isHandedOver: () => isLeft });
+    const { stop, answer, row } = await startRequest(await openHome(), { isHandedOver: () => isLeft });
     stop.abort();
     expect(await answer).toBe("deny");
     expect((await row())?.answer).toBe(left);
@@ -34,7 +34,7 @@ describe("a question whose process shuts down", () => {
 
   it("keeps an answer from before the shutdown", async () => {
     const home = await openHome();
-    const { stop, answer, number } = await asking(home);
+    const { stop, answer, number } = await startRequest(home);
     const now = home.clock.now();
     await home.store.access.answerApproval({ person: OWNER, approval: number, answer: "session", now });
     stop.abort();
@@ -42,12 +42,12 @@ describe("a question whose process shuts down", () => {
   });
 });
 
-describe("a question without an answer", () => {
+describe("an approval request without an answer", () => {
   it("is reported as expired once", async () => {
     const home = await openHome();
     const said: string[] = [];
     const expired = async (asked: Approval) => void said.push(asked.request.title);
-    const { answer } = await asking(home, { onExpired: expired });
+    const { answer } = await startRequest(home, { onExpired: expired });
     home.clock.pass(5 * MINUTE);
     expect(await answer).toBe("expired");
     expect(said).toEqual(["remove build"]);
@@ -55,7 +55,7 @@ describe("a question without an answer", () => {
 
   it("expires in time, however the system clock is changed meanwhile", async () => {
     const home = await openHome();
-    const { answer, row } = await asking(home);
+    const { answer, row } = await startRequest(home);
     home.clock.time -= 60 * MINUTE;
     home.clock.pass(5 * MINUTE);
     expect(await answer).toBe("expired");
@@ -64,7 +64,7 @@ describe("a question without an answer", () => {
 
   it("can still be answered after the system clock was set an hour ahead", async () => {
     const home = await openHome();
-    const { answer, number, row } = await asking(home);
+    const { answer, number, row } = await startRequest(home);
     home.clock.time += 60 * MINUTE;
     await vi.waitUntil(async () => ((await row())?.deadline ?? 0) > home.clock.now(), 5000);
     home.clock.pass(MINUTE);
@@ -78,7 +78,7 @@ describe("a question without an answer", () => {
   it("is not reported as expired when its turn is stopped", async () => {
     const said: string[] = [];
     const expired = async () => void said.push("expired");
-    const { answer, stop } = await asking(await openHome(), { onExpired: expired });
+    const { answer, stop } = await startRequest(await openHome(), { onExpired: expired });
     stop.abort();
     expect([await answer, said]).toEqual(["deny", []]);
   });

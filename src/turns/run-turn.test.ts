@@ -58,13 +58,13 @@ function run(home: Home, turn: Turn, agent: Agent, options: RunOptions = {}): Pr
   return runTurn(turn, context, options);
 }
 
-async function shown({ sessions }: Home, session: string): Promise<readonly Message[]> {
+async function readVisible({ sessions }: Home, session: string): Promise<readonly Message[]> {
   return (await sessions.history(me, session)) ?? [];
 }
 
-const turnsIn = ({ file }: Home): unknown[] =>
+const listTurns = ({ file }: Home): unknown[] =>
   look(file, (db) => db.prepare("select state from turns order by n").pluck().all());
-const holderOf = ({ file }: Home): unknown =>
+const getHolder = ({ file }: Home): unknown =>
   look(file, (db) => db.prepare("select lease_holder from sessions").pluck().get());
 
 describe("a turn", () => {
@@ -79,10 +79,10 @@ describe("a turn", () => {
     expect(end).toEqual({ outcome: "done", text: "You said: hello", seqs: [2], deliveries: [] });
     expect(begun).toEqual(["hello"]);
     expect(events.map((event) => event.type === "text" && event.text)).toEqual(["You ", "said: ", "hello"]);
-    const [, answer] = await shown(home, turn.session);
+    const [, answer] = await readVisible(home, turn.session);
     expect(answer).toMatchObject({ role: "assistant", seq: 2, parts: [textPart("You said: hello")] });
     expect(answer?.origin).toBeUndefined();
-    expect([turnsIn(home), holderOf(home)]).toEqual([["done"], null]);
+    expect([listTurns(home), getHolder(home)]).toEqual([["done"], null]);
   });
 
   it("gives the agent the visible messages in a form that every provider accepts, the input last", async () => {
@@ -98,7 +98,7 @@ describe("a turn", () => {
     expect(held.turn.history.map(getText)).toEqual(["one", "two"]);
     held.end();
     expect(await ending).toMatchObject({ outcome: "done", text: "" });
-    expect((await shown(home, turn.session)).at(-1)).toMatchObject({ role: "assistant", parts: [] });
+    expect((await readVisible(home, turn.session)).at(-1)).toMatchObject({ role: "assistant", parts: [] });
   });
 
   it("that is stopped keeps the part of the answer that arrived, marked, and nothing that arrives later", async () => {
@@ -115,12 +115,12 @@ describe("a turn", () => {
     held.send({ type: "text", text: "a time" }, { type: "usage", usage: { inputTokens: 4 } });
     held.break(new Error("aborted"));
     expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once upon " });
-    const [, answer] = await shown(home, turn.session);
+    const [, answer] = await readVisible(home, turn.session);
     expect(answer).toMatchObject({ parts: [textPart("Once upon ")], origin: { interrupted: true } });
     expect(answer?.extra).toBeUndefined();
     // The usage of a stopped answer counts.
     expect((await home.sessions.get(me, turn.session))?.usage.inputTokens).toBe(4);
-    expect(turnsIn(home)).toEqual(["interrupted"]);
+    expect(listTurns(home)).toEqual(["interrupted"]);
   });
 
   it("that is stopped does not wait for an agent that ignores the signal", async () => {
@@ -142,14 +142,14 @@ describe("a turn", () => {
       script({ answers: [{ say: ["Well, ", { fail: "The line is dead." }] }] }),
     );
     expect(end).toMatchObject({ outcome: "failed", text: "Well, ", reason: "The line is dead." });
-    const [, answer] = await shown(home, turn.session);
+    const [, answer] = await readVisible(home, turn.session);
     expect(answer).toMatchObject({
       parts: [textPart("Well, ")],
       finishReason: "error",
       extra: { error: "The line is dead." },
       origin: { interrupted: true },
     });
-    expect([turnsIn(home), holderOf(home)]).toEqual([["failed"], null]);
+    expect([listTurns(home), getHolder(home)]).toEqual([["failed"], null]);
   });
 
   it.each([
@@ -172,8 +172,8 @@ describe("a turn", () => {
       reason: `The agent failed: ${reason}`,
     });
     expect(heard.at(-1)).toEqual({ type: "failed", reason: `The agent failed: ${reason}` });
-    expect((await shown(home, turn.session)).map(getText)).toEqual(["hello", "So far"]);
-    expect(turnsIn(home)).toEqual(["failed"]);
+    expect((await readVisible(home, turn.session)).map(getText)).toEqual(["hello", "So far"]);
+    expect(listTurns(home)).toEqual(["failed"]);
   });
 
   it("is not left open by an agent that throws before its first event, or reports an invalid usage", async () => {
@@ -193,14 +193,14 @@ describe("a turn", () => {
     held.send({ type: "usage", usage: { inputTokens: -1 } });
     held.end();
     expect(await ending).toMatchObject({ outcome: "failed", text: "fine" });
-    expect((await shown(home, turn.session)).map(getText)).toEqual(["a", "", "b", "fine"]);
+    expect((await readVisible(home, turn.session)).map(getText)).toEqual(["a", "", "b", "fine"]);
   });
 
   it("stores no half of a character", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     await run(home, turn, script({ answers: [{ say: ["a\ud83d", "\ude42b\ud83d"] }] }));
-    expect((await shown(home, turn.session)).map(getText)).toEqual(["hello", "a🙂b\ufffd"]);
+    expect((await readVisible(home, turn.session)).map(getText)).toEqual(["hello", "a🙂b\ufffd"]);
   });
 
   it("records the usage, the sum of several requests", async () => {
@@ -261,15 +261,15 @@ describe("a turn", () => {
     await held.say("Once ");
     stop.abort();
     await expect(ending).rejects.toMatchObject({ code: "closed" });
-    const used = async () => {
+    const readUsage = async () => {
       const { usage } = (await home.sessions.get(me, turn.session)) ?? {};
       return [usage?.inputTokens, usage?.lastPromptTokens];
     };
-    expect(await used()).toEqual([10, 0]);
+    expect(await readUsage()).toEqual([10, 0]);
     const late = { ...turn, fence: turn.fence - 1 };
     const counting = script({ answers: [{ say: "x", usage: { input_tokens: 5, last_prompt_tokens: 5 } }] });
     await expect(run(home, late, counting)).rejects.toMatchObject({ code: "stale_fence" });
-    expect(await used()).toEqual([15, 0]);
+    expect(await readUsage()).toEqual([15, 0]);
     const acting: Agent = {
       name: "acting",
       async *run() {
@@ -278,7 +278,7 @@ describe("a turn", () => {
       },
     };
     await expect(run(home, late, acting)).rejects.toMatchObject({ code: "stale_fence" });
-    expect(await used()).toEqual([115, 0]);
+    expect(await readUsage()).toEqual([115, 0]);
   });
 
   it.each(["none", "external"] as const)(
@@ -296,7 +296,7 @@ describe("a turn", () => {
       };
       const agent = script({ answers: [{ say: [{ use: "printing" }, "ok"] }] });
       await run(home, turn, agent, { prepare: async () => ({ tools: [printing] }) });
-      const [, , result] = await shown(home, turn.session);
+      const [, , result] = await readVisible(home, turn.session);
       expect(result?.parts).toMatchObject([{ type: "text" }, { type: "file", name: "output.txt" }]);
       const [excerpt, file] = result?.parts ?? [];
       if (excerpt?.type !== "text" || file?.type !== "file") throw new Error("unexpected parts");
@@ -316,7 +316,7 @@ describe("a turn", () => {
     await accept(home, "three");
     const end = await run(home, turn, echo, { claimNext: () => ({ runner, take: "one" }) });
     expect(end.next).toMatchObject({ session: turn.session, inputs: [3] });
-    expect(turnsIn(home)).toEqual(["done", "running"]);
+    expect(listTurns(home)).toEqual(["done", "running"]);
     if (end.next === undefined) throw new Error("nothing was claimed");
     const last = await run(home, end.next, echo);
     expect(last.next).toBeUndefined();
@@ -382,12 +382,16 @@ describe("a turn", () => {
         reason: "Postrider ended 2 times while this was being answered, so it was not tried again.",
       });
     }
-    expect((await shown(home, session.id)).map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect((await readVisible(home, session.id)).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
   describe("whose process crashed after a part of the answer was shown", () => {
     /** The turn as the next runner claims it, with the messages and the draft of the crashed one. */
-    async function crashed(home: Home, attempt: 2 | 3 = 2, toolCalls?: readonly ToolCall[]): Promise<Turn> {
+    async function leaveCrashedTurn(
+      home: Home,
+      attempt: 2 | 3 = 2,
+      toolCalls?: readonly ToolCall[],
+    ): Promise<Turn> {
       const { store, clock } = home;
       const { session, turn: begun } = await accept(home, "tell me", deadRunner());
       if (begun === undefined) throw new Error("the session was not free");
@@ -411,46 +415,46 @@ describe("a turn", () => {
       }
     }
 
-    const stored = async (home: Home, { session }: Turn) =>
-      (await shown(home, session)).slice(1).map(({ origin, ...message }) => ({
+    const readStored = async (home: Home, { session }: Turn) =>
+      (await readVisible(home, session)).slice(1).map(({ origin, ...message }) => ({
         said: getText(message),
         isInterrupted: origin?.interrupted === true,
       }));
 
     it("keeps that part when the second attempt is stopped before its first text", async () => {
       const home = await openHome();
-      const turn = await crashed(home);
+      const turn = await leaveCrashedTurn(home);
       const agent = heldAgent();
       const stop = new AbortController();
       const ending = run(home, turn, agent, { signal: stop.signal });
       await agent.asked();
       stop.abort();
       expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once upon" });
-      expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
+      expect(await readStored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
     });
 
     it("keeps that part when the second attempt fails, with the reason and the usage", async () => {
       const home = await openHome();
-      const turn = await crashed(home);
+      const turn = await leaveCrashedTurn(home);
       const agent = heldAgent();
       const ending = run(home, turn, agent);
       const held = await agent.asked();
       held.send({ type: "usage", usage: { inputTokens: 7 } }, { type: "failed", reason: "No credit." });
       held.end();
       expect(await ending).toMatchObject({ outcome: "failed", text: "Once upon", reason: "No credit." });
-      expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
+      expect(await readStored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
       const session = await home.sessions.get(me, turn.session);
       expect(session?.usage.inputTokens).toBe(7);
     });
 
     it("replaces that part with the whole answer, or with the part that the second attempt has shown since", async () => {
       const home = await openHome();
-      const whole = await crashed(home);
+      const whole = await leaveCrashedTurn(home);
       expect(await run(home, whole, echo)).toMatchObject({ outcome: "done", text: "You said: tell me" });
-      expect(await stored(home, whole)).toEqual([{ said: "You said: tell me", isInterrupted: false }]);
+      expect(await readStored(home, whole)).toEqual([{ said: "You said: tell me", isInterrupted: false }]);
 
       const again = await openHome();
-      const turn = await crashed(again);
+      const turn = await leaveCrashedTurn(again);
       const agent = heldAgent();
       const stop = new AbortController();
       let keeping: Promise<void> | undefined;
@@ -464,30 +468,30 @@ describe("a turn", () => {
       await keeping;
       stop.abort();
       expect(await ending).toMatchObject({ outcome: "interrupted", text: "Long ago" });
-      expect(await stored(again, turn)).toEqual([{ said: "Long ago", isInterrupted: true }]);
+      expect(await readStored(again, turn)).toEqual([{ said: "Long ago", isInterrupted: true }]);
     });
 
     it("keeps that part when it is not tried again, with the reason", async () => {
       const home = await openHome();
-      const turn = await crashed(home, 3);
+      const turn = await leaveCrashedTurn(home, 3);
       expect(await run(home, turn, echo)).toMatchObject({
         outcome: "failed",
         text: "Once upon",
         reason: expect.stringContaining("Postrider ended 2 times"),
       });
-      expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
+      expect(await readStored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
     });
 
     it("keeps all of it when a tool may have acted, also the text before the tool call", async () => {
       const home = await openHome();
       const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" } as const;
-      const turn = await crashed(home, 2, [call]);
+      const turn = await leaveCrashedTurn(home, 2, [call]);
       expect(await run(home, turn, echo)).toMatchObject({
         outcome: "failed",
         text: "First I look.\n\nOnce upon",
         reason: expect.stringContaining("terminal may have acted"),
       });
-      expect(await stored(home, turn)).toMatchObject([
+      expect(await readStored(home, turn)).toMatchObject([
         { said: "First I look." },
         { said: "Once upon", isInterrupted: true },
       ]);
@@ -565,7 +569,7 @@ describe("a turn", () => {
       "`sleep 9` still runs (proc_000000000002).",
       "`on its way` never started.",
     ]);
-    // It never started: its end is not reported, and no process starts it any more.
+    // It never started: its end is not reported, and no process starts it later.
     const [id] = COMMANDS[2];
     expect((await store.processes.listWatchedProcesses()).map((one) => one.id)).not.toContain(id);
     const runs = { id, keeper: keeper.id, pid: 8, startTime: "8", pty: false, now: clock.now() };
@@ -625,7 +629,7 @@ describe("a turn", () => {
     const onStoreDelayed = ({ code }: PostriderError): void => void delays.push(code);
     const end = await run(home, turn, agent, { store, onStoreDelayed });
     expect([end.outcome, done, delays]).toEqual(["done", ["sent"], ["disk_full", "disk_full"]]);
-    const roles = (await shown(home, turn.session)).map(({ role }) => role);
+    const roles = (await readVisible(home, turn.session)).map(({ role }) => role);
     expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
@@ -646,7 +650,7 @@ describe("a turn", () => {
     const store: Store = { ...home.store, messages: { ...home.store.messages, append } };
     await expect(run(home, turn, agent, { store })).rejects.toMatchObject({ code: "disk_full" });
     expect(done).toEqual([]);
-    expect(turnsIn(home)).toEqual(["running"]);
+    expect(listTurns(home)).toEqual(["running"]);
   });
 
   it("calls the hook onEnd with its end, and with nothing when the end cannot be stored", async () => {
@@ -673,7 +677,7 @@ describe("a turn", () => {
     };
     const end = await run(home, await begin(home, "hello"), agent);
     expect(end).toMatchObject({ outcome: "failed", reason: "The agent failed: There is no key." });
-    expect(turnsIn(home)).toEqual(["failed"]);
+    expect(listTurns(home)).toEqual(["failed"]);
   });
 
   it("that a crashed editor process left ends with the text so far, and its agent does not run again", async () => {
@@ -713,9 +717,9 @@ describe("a turn", () => {
       now: home.clock.now(),
     });
     await expect(run(home, turn, echo)).rejects.toMatchObject({ code: "stale_fence" });
-    expect((await shown(home, session.id)).map(getText)).toEqual(["hello"]);
+    expect((await readVisible(home, session.id)).map(getText)).toEqual(["hello"]);
     if (taken === undefined) throw new Error("the turn was not claimed");
     await run(home, taken, echo);
-    expect((await shown(home, session.id)).map(getText)).toEqual(["hello", "You said: hello"]);
+    expect((await readVisible(home, session.id)).map(getText)).toEqual(["hello", "You said: hello"]);
   });
 });

@@ -13,7 +13,7 @@ const terminal = localSource();
 const elsewhere: Source = { platform: "telegram", chatId: "1", chatType: "dm", userId: "1" };
 
 /** A terminal that gets the reports of its processes. */
-async function desk(agent: Agent = echo) {
+async function openTerminal(agent: Agent = echo) {
   const home = await openHome();
   const talking = await talkIn(home, agent);
   const reports: string[] = [];
@@ -35,7 +35,7 @@ async function desk(agent: Agent = echo) {
 
 describe("a terminal", () => {
   it("gets the reports of its own processes and of no others, each once, whichever process polls", async () => {
-    const { home, reports, poll } = await desk();
+    const { home, reports, poll } = await openTerminal();
     const mine = await runIn(home, terminal, { everyMs: MINUTE });
     const theirs = await runIn(home, elsewhere, { everyMs: MINUTE });
     for (const one of [mine, theirs]) await one.print("hello\n");
@@ -52,7 +52,7 @@ describe("a terminal", () => {
   });
 
   it("gets the reports of processes that ended while it was closed, and while it is open, until it closes", async () => {
-    const { home, reports, changes, over, options } = await desk();
+    const { home, reports, changes, over, options } = await openTerminal();
     const before = await runIn(home, terminal, { mode: "result", command: "first" });
     await before.end();
     const watching = watchLocalProcesses(options);
@@ -70,7 +70,7 @@ describe("a terminal", () => {
 
   it("has the agent answer to the end of a process that wakes it", async () => {
     const agent = heldAgent();
-    const { home, reports, poll, events } = await desk(agent);
+    const { home, reports, poll, events } = await openTerminal(agent);
     const running = await runIn(home, terminal, { wakes: true });
     await running.end();
     await poll();
@@ -80,12 +80,12 @@ describe("a terminal", () => {
     answer.end();
     await poll();
     expect(reports).toEqual([]);
-    expect(events[0]).toMatchObject({ type: "begun", session: running.opened.session.id });
+    expect(events[0]).toMatchObject({ type: "started", session: running.opened.session.id });
   });
 
   it("gets the handle of the session when it has switched to another one", async () => {
     const agent = heldAgent();
-    const { home, reports, poll, command, events } = await desk(agent);
+    const { home, reports, poll, command, events } = await openTerminal(agent);
     const running = await runIn(home, terminal, { wakes: true, mode: "error" });
     await command("/new");
     await running.end();
@@ -99,7 +99,7 @@ describe("a terminal", () => {
 
   it("wakes the agent after the answer in progress has ended", async () => {
     const agent = heldAgent();
-    const { home, poll, talk } = await desk(agent);
+    const { home, poll, talk } = await openTerminal(agent);
     const running = await runIn(home, terminal, { wakes: true });
     const said = await talk.submit("a story");
     const first = await agent.asked();

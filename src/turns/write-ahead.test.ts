@@ -52,7 +52,7 @@ function run({ store, clock }: Home, turn: Turn, say: unknown, options: RunOptio
 }
 
 /** The stored parts of the answer: whole messages, then the draft. */
-function storedIn({ file }: Home): string {
+function readStored({ file }: Home): string {
   return look(file, (db) => {
     const messages = db
       .prepare("select coalesce(text, '') || coalesce(meta, '') from messages order by id")
@@ -62,7 +62,7 @@ function storedIn({ file }: Home): string {
   });
 }
 
-const wordsIn = (event: AgentEvent): string[] => {
+const listTexts = (event: AgentEvent): string[] => {
   if (event.type === "text" || event.type === "thought") return [event.text];
   if (event.type === "plan") return event.entries.map((entry) => entry.text);
   if (event.type === "tool_call") return [event.call.id];
@@ -96,9 +96,9 @@ describe("an answer in an editor", () => {
     const missing: string[] = [];
     await run(home, turn, EVERYTHING, {
       onEvent(event) {
-        const stored = storedIn(home);
-        shown.push(...wordsIn(event));
-        missing.push(...wordsIn(event).filter((word) => !stored.includes(word)));
+        const stored = readStored(home);
+        shown.push(...listTexts(event));
+        missing.push(...listTexts(event).filter((word) => !stored.includes(word)));
       },
     });
     expect(missing).toEqual([]);
@@ -205,7 +205,7 @@ describe("an answer in an editor", () => {
     const shown: string[] = [];
     await run(home, turn, [{ repeat: 1000, say: ["word "] }], {
       store,
-      onEvent: (event) => shown.push(...wordsIn(event)),
+      onEvent: (event) => shown.push(...listTexts(event)),
     });
     expect(shown.join("")).toBe("word ".repeat(1000));
     expect(kept.length).toBeLessThan(10);
@@ -261,8 +261,8 @@ describe("an answer in an editor", () => {
     await run(home, turn, say, {
       store,
       onEvent(event) {
-        const stored = storedIn(home);
-        twice.push(...wordsIn(event).filter((word) => stored.split(word).length > 2));
+        const stored = readStored(home);
+        twice.push(...listTexts(event).filter((word) => stored.split(word).length > 2));
       },
     });
     expect(twice).toEqual([]);
@@ -310,7 +310,7 @@ describe("an answer in an editor", () => {
     const stale = { ...turn, fence: turn.fence - 1 };
     await expect(
       run(home, stale, ["one", { wait_ms: 60 }, "two"], {
-        onEvent: (event) => shown.push(...wordsIn(event)),
+        onEvent: (event) => shown.push(...listTexts(event)),
       }),
     ).rejects.toMatchObject({ code: "stale_fence" });
     expect(shown).toEqual([]);

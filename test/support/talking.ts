@@ -13,12 +13,8 @@ import {
 } from "../../src/index.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../src/ports/agent.ts";
 import { buildRouting } from "../../src/sessions/routing.ts";
-import {
-  type AgentChat,
-  type AgentChatOptions,
-  openAgentChat,
-  type TalkEvent,
-} from "../../src/turns/agent-chat.ts";
+import type { TurnEvent } from "../../src/turns/active-turns.ts";
+import { type AgentChat, type AgentChatOptions, openAgentChat } from "../../src/turns/agent-chat.ts";
 import { look } from "./database.ts";
 import type { Home } from "./test-home.ts";
 
@@ -103,7 +99,7 @@ export interface Talking {
   readonly talk: AgentChat;
   readonly place: ChatCommandContext;
   readonly runner: string;
-  readonly events: TalkEvent[];
+  readonly events: TurnEvent[];
   /** Sends the text and waits for the answer. */
   ask(text: string): Promise<string | undefined>;
   /** Runs a command, as it is typed. */
@@ -115,7 +111,7 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
   const { store, clock, sessions } = home;
   const runner = localRunner();
   await store.runners.recordHeartbeat({ runner, now: clock.now() });
-  const events: TalkEvent[] = [];
+  const events: TurnEvent[] = [];
   const reset = { default: policy, byType: {}, byPlatform: {} };
   const talk = openAgentChat({
     store,

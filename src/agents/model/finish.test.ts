@@ -27,7 +27,7 @@ interface Left {
   readonly empty: boolean;
 }
 
-async function answerOf(
+async function readAnswer(
   provider: ProviderName,
   frames: Frames,
   end: (response: ServerResponse) => void = (response) => response.end(),
@@ -100,8 +100,8 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
   const who = NAMES[provider];
   const say = TEXT[provider];
 
-  it("is complete when the provider says so", async () => {
-    expect(await answerOf(provider, [...say("Good day."), ...WHOLE[provider]])).toEqual({
+  it("is complete when the provider reports that it is", async () => {
+    expect(await readAnswer(provider, [...say("Good day."), ...WHOLE[provider]])).toEqual({
       text: "Good day.",
       failed: [],
       empty: false,
@@ -109,7 +109,7 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
   });
 
   it.each(["", " \n"])("fails when it is empty: %j", async (text) => {
-    expect(await answerOf(provider, [...say(text), ...WHOLE[provider]])).toEqual({
+    expect(await readAnswer(provider, [...say(text), ...WHOLE[provider]])).toEqual({
       text,
       failed: ["tiny gave an empty answer. /retry tries again."],
       empty: true,
@@ -117,19 +117,19 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
   });
 
   it("is stored and marked when the output limit is reached", async () => {
-    expect(await answerOf(provider, [...say("Half of"), ...LIMITED[provider]])).toEqual({
+    expect(await readAnswer(provider, [...say("Half of"), ...LIMITED[provider]])).toEqual({
       text: "Half of",
       failed: ["The answer is incomplete: tiny reached its output limit. Ask it to go on to get the rest."],
       empty: false,
     });
-    expect((await answerOf(provider, [...say(""), ...LIMITED[provider]])).failed).toEqual([
+    expect((await readAnswer(provider, [...say(""), ...LIMITED[provider]])).failed).toEqual([
       "tiny reached its output limit before it answered. Ask for less at once, or choose another model with /model.",
     ]);
   });
 
   it.each(["", "I cannot"])("names the content filter, after %j", async (text) => {
     const name = who.replace(/^The /, "the ");
-    expect(await answerOf(provider, [...say(text), ...FILTERED[provider]])).toEqual({
+    expect(await readAnswer(provider, [...say(text), ...FILTERED[provider]])).toEqual({
       text,
       failed: [
         `The content filter of ${name} blocked this. Change the request, or choose another model with /model.`,
@@ -139,19 +139,19 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
   });
 
   it("is stored and marked when the stream ends too early", async () => {
-    expect(await answerOf(provider, say("Half of"))).toEqual({
+    expect(await readAnswer(provider, say("Half of"))).toEqual({
       text: "Half of",
       failed: [`${who} ended the connection before the answer was complete. /retry tries again.`],
       empty: false,
     });
-    expect((await answerOf(provider, say(""))).failed).toEqual([
+    expect((await readAnswer(provider, say(""))).failed).toEqual([
       `${who} ended the connection before the answer was complete. /retry tries again.`,
     ]);
   });
 
   it("is stored and marked when the connection breaks", async () => {
     const name = who.replace(/^The /, "the ");
-    expect(await answerOf(provider, say("Half of"), (response) => response.destroy())).toEqual({
+    expect(await readAnswer(provider, say("Half of"), (response) => response.destroy())).toEqual({
       text: "Half of",
       failed: [
         `The connection to ${name} broke before the answer was complete (UND_ERR_SOCKET). /retry tries again.`,
@@ -164,7 +164,7 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
 describe("a prompt that Google blocks", () => {
   it("is reported as blocked", async () => {
     const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
-    expect(await answerOf("google", [blocked])).toMatchObject({
+    expect(await readAnswer("google", [blocked])).toMatchObject({
       failed: [
         "The content filter of Google at HOST blocked this. Change the request, or choose another model with /model.",
       ],
@@ -175,7 +175,7 @@ describe("a prompt that Google blocks", () => {
 describe("an error in the middle of an answer", () => {
   it("has the text of an error before the answer: Anthropic is overloaded", async () => {
     const error = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
-    expect(await answerOf("anthropic", [...anthropicText("Half of"), error])).toMatchObject({
+    expect(await readAnswer("anthropic", [...anthropicText("Half of"), error])).toMatchObject({
       text: "Half of",
       failed: ["Anthropic at HOST is overloaded (529). Try again in a few minutes."],
     });
@@ -188,7 +188,7 @@ describe("an error in the middle of an answer", () => {
       sequence_number: 9,
       response: { id: "resp_1", status: "failed", error },
     };
-    expect(await answerOf("openai", [...openaiText("Half of"), failed])).toMatchObject({
+    expect(await readAnswer("openai", [...openaiText("Half of"), failed])).toMatchObject({
       text: "Half of",
       failed: ["OpenAI at HOST has an internal error (500). Try again in a few minutes."],
     });
@@ -199,12 +199,12 @@ describe("an error in the middle of an answer", () => {
     const error = { code: 502, message: "Provider disconnected" };
     const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
     expect(
-      await answerOf("openrouter", [...chatText("Half of"), { ...chunk, error, choices }]),
+      await readAnswer("openrouter", [...chatText("Half of"), { ...chunk, error, choices }]),
     ).toMatchObject({
       text: "Half of",
       failed: ["OpenRouter at HOST is not available at the moment (502). Try again in a few minutes."],
     });
-    expect(await answerOf("openrouter", [...chatText("Half of"), { error }])).toMatchObject({
+    expect(await readAnswer("openrouter", [...chatText("Half of"), { error }])).toMatchObject({
       text: "Half of",
       failed: ["OpenRouter at HOST is not available at the moment (502). Try again in a few minutes."],
     });
@@ -212,7 +212,7 @@ describe("an error in the middle of an answer", () => {
 
   it("is quoted if nothing else is known", async () => {
     const error = { message: "something odd" };
-    expect(await answerOf("compatible", [...chatText("Half of"), { error }])).toMatchObject({
+    expect(await readAnswer("compatible", [...chatText("Half of"), { error }])).toMatchObject({
       text: "Half of",
       failed: [
         'The model server at HOST stopped the answer with an error: "something odd". /retry tries again.',
@@ -221,7 +221,7 @@ describe("an error in the middle of an answer", () => {
   });
 
   it("is reported when the stream is not in the format of the API", async () => {
-    expect(await answerOf("compatible", [...chatText("Half of"), { odd: true }])).toMatchObject({
+    expect(await readAnswer("compatible", [...chatText("Half of"), { odd: true }])).toMatchObject({
       text: "Half of",
       failed: [
         "The model server at HOST sent an answer that is not in the format of its API. Check the server and its version.",

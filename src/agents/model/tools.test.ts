@@ -46,11 +46,14 @@ async function serveModel(asking: AgentTurn, ...replies: readonly Reply[]) {
 }
 
 /** The events of an answer, without usage and model parts; every approval request gets this answer. */
-async function rest(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer = "once"): Promise<AgentEvent[]> {
-  return (await everything(run, answer)).filter(({ type }) => type !== "usage" && type !== "model_part");
+async function collectEvents(
+  run: AsyncIterator<AgentEvent>,
+  answer: ApprovalAnswer = "once",
+): Promise<AgentEvent[]> {
+  return (await collectAll(run, answer)).filter(({ type }) => type !== "usage" && type !== "model_part");
 }
 
-async function everything(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer): Promise<AgentEvent[]> {
+async function collectAll(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer): Promise<AgentEvent[]> {
   const found: AgentEvent[] = [];
   for (let step = await run.next(); step.done !== true; step = await run.next()) {
     found.push(step.value);
@@ -59,7 +62,7 @@ async function everything(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer
   return found;
 }
 
-async function until(run: AsyncIterator<AgentEvent>, type: AgentEvent["type"]): Promise<AgentEvent> {
+async function readUntil(run: AsyncIterator<AgentEvent>, type: AgentEvent["type"]): Promise<AgentEvent> {
   for (;;) {
     const step = await run.next();
     if (step.done === true) throw new Error(`it ended without ${type}`);
@@ -82,7 +85,7 @@ describe("a model that calls tools", () => {
       type: "tool_call",
       call: { id, name: "add", arguments: { a, b }, effect: "external" },
     });
-    expect(await everything(run(), "once")).toEqual([
+    expect(await collectAll(run(), "once")).toEqual([
       { type: "text", text: "I add." },
       counted,
       part({ type: "text", length: 6 }),
@@ -113,12 +116,12 @@ describe("a model that calls tools", () => {
     const tool = adding();
     const { run } = await serveModel(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
     const events = run();
-    await until(events, "tool_call");
+    await readUntil(events, "tool_call");
     await new Promise((resolve) => setImmediate(resolve));
     expect(tool.sums).toEqual([]);
-    await until(events, "tool_result");
+    await readUntil(events, "tool_result");
     expect(tool.sums).toEqual([3]);
-    await rest(events);
+    await collectEvents(events);
   });
 
   it.each(["once", "session", "always"] as const)(
@@ -126,7 +129,7 @@ describe("a model that calls tools", () => {
     async (answer) => {
       const tool = adding({ buildApprovalRequest: asks });
       const { run } = await serveModel(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
-      const found = await rest(run(), answer);
+      const found = await collectEvents(run(), answer);
       expect(found.map(({ type }) => type)).toEqual(["approval", "tool_call", "tool_result", "text"]);
       expect(found[0]).toMatchObject({ request: { title: "Add?", pattern: "add" } });
       expect(tool.sums).toEqual([3]);
@@ -142,7 +145,7 @@ describe("a model that calls tools", () => {
         { calls: [add("c", '{"a":1,"b":2}')] },
         { say: ["Then not."] },
       );
-      expect((await rest(run(), answer)).slice(1)).toEqual([
+      expect((await collectEvents(run(), answer)).slice(1)).toEqual([
         { type: "tool_call", call: { id: "c", name: "add", arguments: { a: 1, b: 2 } } },
         {
           type: "tool_result",
@@ -165,7 +168,7 @@ describe("a model that calls tools", () => {
       { say: ["I see."] },
     );
     const words = "There is no tool sub. There are: add.";
-    expect(await rest(run())).toMatchObject([
+    expect(await collectEvents(run())).toMatchObject([
       { type: "tool_call", call: { id: "c" } },
       { type: "tool_result", id: "c", failed: true, parts: [{ text: words }] },
       { type: "text", text: "I see." },
@@ -192,7 +195,7 @@ describe("a model that calls tools", () => {
       },
     });
     const { run, requests } = await serveModel(turn([tool]), { calls: [call] }, { say: ["I see."] });
-    const found = await rest(run());
+    const found = await collectEvents(run());
     const content = typeof words === "string" ? words : expect.stringMatching(words);
     expect(found).toMatchObject([
       { type: "tool_call", call: { id: "c" } },
@@ -204,7 +207,7 @@ describe("a model that calls tools", () => {
 
   it("stores invalid JSON arguments as text", async () => {
     const { run } = await serveModel(turn([adding()]), { calls: [add("c", '{"a":1,')] }, { say: ["I see."] });
-    expect(await until(run(), "tool_call")).toMatchObject({ call: { arguments: '{"a":1,' } });
+    expect(await readUntil(run(), "tool_call")).toMatchObject({ call: { arguments: '{"a":1,' } });
   });
 
   it("gets no further request after a failure or in the middle of a call", async () => {
@@ -212,7 +215,7 @@ describe("a model that calls tools", () => {
       calls: [add("c", '{"a":1}')],
       finish: "length",
     });
-    expect(await rest(run())).toEqual([
+    expect(await collectEvents(run())).toEqual([
       {
         type: "failed",
         reason:
@@ -225,7 +228,7 @@ describe("a model that calls tools", () => {
       { calls: [add("c", '{"a":1,"b":2}')] },
       { status: 500 },
     );
-    expect((await rest(broken.run())).at(-1)).toMatchObject({
+    expect((await collectEvents(broken.run())).at(-1)).toMatchObject({
       type: "failed",
       reason: expect.stringContaining("has an internal error (500)"),
     });
@@ -238,7 +241,7 @@ describe("a model that calls tools", () => {
   ])("is stopped after repeated calls with arguments that %s", async (_, call) => {
     const tool = adding();
     const { run, requests } = await serveModel(turn([tool]), { calls: [call] });
-    const found = await rest(run());
+    const found = await collectEvents(run());
     expect(found.filter(({ type }) => type === "tool_result")).toHaveLength(5);
     expect(found.at(-1)).toEqual({
       type: "failed",
@@ -254,18 +257,18 @@ describe("a model that calls tools", () => {
     const wrong = { calls: [add("c", '{"a":1,')] };
     const replies = [wrong, wrong, both, wrong, wrong, wrong, wrong, { say: ["Done."] }];
     const { run } = await serveModel(turn([tool]), ...replies);
-    expect((await rest(run())).at(-1)).toEqual({ type: "text", text: "Done." });
+    expect((await collectEvents(run())).at(-1)).toEqual({ type: "text", text: "Done." });
   });
 
   it("may end without text after a tool call", async () => {
     const { run } = await serveModel(turn([adding()]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: [] });
-    expect((await rest(run())).at(-1)).toMatchObject({ type: "tool_result" });
+    expect((await collectEvents(run())).at(-1)).toMatchObject({ type: "tool_result" });
   });
 
   it("is stopped when it calls tools without end", async () => {
     const tool = adding();
     const { run, requests } = await serveModel(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] });
-    const found = await rest(run());
+    const found = await collectEvents(run());
     expect(found.at(-1)).toMatchObject({
       type: "failed",
       reason: expect.stringContaining("50 times in a row"),
@@ -289,7 +292,9 @@ describe("a model that calls tools", () => {
       { calls: [add("call_0", '{"a":1,"b":3}')] },
       { say: ["ok"] },
     );
-    const results = (await rest(run())).flatMap((event) => (event.type === "tool_result" ? [event.id] : []));
+    const results = (await collectEvents(run())).flatMap((event) =>
+      event.type === "tool_result" ? [event.id] : [],
+    );
     expect(results).toEqual(["call_0-2", "call_0-3"]);
     const ids = requests[2]?.body.messages.flatMap((message) =>
       "tool_call_id" in message ? [message.tool_call_id] : [],
@@ -305,7 +310,7 @@ describe("a model that calls tools", () => {
       { calls: [add("c", '{"a":1,"b":2}')] },
       { say: ["ok"] },
     );
-    const [, result] = await rest(run());
+    const [, result] = await collectEvents(run());
     if (result?.type !== "tool_result") throw new Error("there is no result");
     const [kept] = result.blobs ?? [];
     expect(new TextDecoder().decode(kept?.bytes)).toBe(long);
@@ -326,7 +331,7 @@ describe("a model that calls tools", () => {
       { calls: [add("c", '{"a":1,"b":2}')] },
       { say: ["ok"] },
     );
-    await rest(run());
+    await collectEvents(run());
     expect(requests[1]?.body.messages.at(-2)).toMatchObject({ role: "tool", content: expect.any(String) });
     expect(requests[1]?.body.messages.at(-1)).toMatchObject({
       role: "user",
@@ -345,7 +350,7 @@ describe("a model that calls tools", () => {
       { calls: [add("c", '{"a":1,"b":2}')] },
       { say: ["ok"] },
     );
-    expect(await rest(run())).toContainEqual({ type: "tool_result", id: "c", name: "add", parts });
+    expect(await collectEvents(run())).toContainEqual({ type: "tool_result", id: "c", name: "add", parts });
     expect(requests[1]?.body.messages.at(-1)?.content).toBe("/a:\n```\nin it\n```\nseen");
   });
 });
@@ -357,9 +362,9 @@ describe("a model that is stopped", () => {
     const { run, left } = await serveModel(turn([adding()]), { say: ["Now "], calls, hang: true });
     const stop = new AbortController();
     const events = run(stop.signal);
-    await until(events, "text");
+    await readUntil(events, "text");
     stop.abort();
-    expect(await rest(events)).toEqual([]);
+    expect(await collectEvents(events)).toEqual([]);
     await left;
   });
 
@@ -368,7 +373,7 @@ describe("a model that is stopped", () => {
     const { run } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
-    await until(events, "approval");
+    await readUntil(events, "approval");
     const next = events.next();
     stop.abort();
     expect(await next).toMatchObject({ done: true });
@@ -380,9 +385,9 @@ describe("a model that is stopped", () => {
     const { run } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
-    await until(events, "tool_call");
+    await readUntil(events, "tool_call");
     stop.abort();
-    expect(await rest(events)).toEqual([]);
+    expect(await collectEvents(events)).toEqual([]);
     expect(tool.sums).toEqual([]);
   });
 
@@ -399,7 +404,7 @@ describe("a model that is stopped", () => {
     const { run, requests } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
-    await until(events, "tool_call");
+    await readUntil(events, "tool_call");
     const next = events.next();
     await begun.promise;
     const late = new Promise((resolve) => setTimeout(resolve, 900, "late"));
@@ -416,9 +421,9 @@ describe("a model that is stopped", () => {
     const { run, requests } = await serveModel(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
-    await until(events, "tool_result");
+    await readUntil(events, "tool_result");
     stop.abort();
-    expect(await rest(events)).toEqual([]);
+    expect(await collectEvents(events)).toEqual([]);
     expect([tool.sums, requests.length]).toEqual([[3], 1]);
   });
 });
@@ -436,7 +441,7 @@ describe("a model that cannot call tools", () => {
       const refusal = { status, body: { error: { message } } };
       const server = await modelServer(refusal, { say: ["hello"] }, { say: ["again"] });
       const agent = model({ provider: "compatible", model: "tiny", baseUrl: server.url }, { retries: 0 });
-      const run = () => rest(agent.run(turn([adding()]), never)[Symbol.asyncIterator]());
+      const run = () => collectEvents(agent.run(turn([adding()]), never)[Symbol.asyncIterator]());
       expect(await run()).toEqual([{ type: "text", text: "hello" }]);
       expect(await run()).toEqual([{ type: "text", text: "again" }]);
       expect(server.requests.map(({ body }) => body.tools?.length ?? 0)).toEqual([1, 0, 0]);
@@ -465,7 +470,7 @@ describe("a model that cannot call tools", () => {
         say: ["ok"],
       },
     );
-    expect(await rest(run())).toEqual([{ type: "text", text: "ok" }]);
+    expect(await collectEvents(run())).toEqual([{ type: "text", text: "ok" }]);
     const [offering, without] = requests.map(({ body }) => body.messages.slice(1));
     expect(offering?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
     expect(offering?.[1]).toMatchObject({ tool_calls: [{ id: "c" }] });
@@ -485,7 +490,7 @@ describe("a model that cannot call tools", () => {
   it("is distinguished from a model that refuses for another reason", async () => {
     const refusal = { status: 400, body: { error: { message: "tool add: its schema is not valid" } } };
     const { run, requests } = await serveModel(turn([adding()]), refusal);
-    expect(await rest(run())).toMatchObject([{ type: "failed" }]);
+    expect(await collectEvents(run())).toMatchObject([{ type: "failed" }]);
     expect(requests).toHaveLength(1);
   });
 });
@@ -494,11 +499,11 @@ describe("the reasoning effort", () => {
   it("is sent as the chat has set it, and otherwise left to the provider", async () => {
     for (const reasoning of ["none", "low", "medium", "high"] as const) {
       const { run, requests } = await serveModel(turn([], { reasoning }), { say: ["ok"] });
-      await rest(run());
+      await collectEvents(run());
       expect(requests[0]?.body.reasoning_effort).toBe(reasoning);
     }
     const { run, requests } = await serveModel(turn([]), { say: ["ok"] });
-    await rest(run());
+    await collectEvents(run());
     expect(requests[0]?.body).not.toHaveProperty("reasoning_effort");
     expect(requests[0]?.body).not.toHaveProperty("tools");
   });

@@ -5,7 +5,7 @@ import { toUsageDelta } from "./usage.ts";
 
 const at = Date.parse(PRICES_AS_OF);
 
-function reported(raw: Record<string, unknown> = {}): LanguageModelUsage {
+function buildUsage(raw: Record<string, unknown> = {}): LanguageModelUsage {
   return {
     inputTokens: 1000,
     inputTokenDetails: { noCacheTokens: 300, cacheReadTokens: 600, cacheWriteTokens: 100 },
@@ -18,12 +18,12 @@ function reported(raw: Record<string, unknown> = {}): LanguageModelUsage {
 
 describe("the usage of a request", () => {
   it("has the cost that the provider reports, not that of the price table", () => {
-    const usage = toUsageDelta(reported({ cost: 0.25 }), { provider: "openai", model: "gpt-5" }, at);
+    const usage = toUsageDelta(buildUsage({ cost: 0.25 }), { provider: "openai", model: "gpt-5" }, at);
     expect(usage).toMatchObject({ costUsd: 0.25, costStatus: "actual", costSource: "provider" });
   });
 
   it("is estimated from the price table, with reasoning as part of the output and cached input cheaper", () => {
-    const usage = toUsageDelta(reported(), { provider: "anthropic", model: "claude-sonnet-4-5" }, at);
+    const usage = toUsageDelta(buildUsage(), { provider: "anthropic", model: "claude-sonnet-4-5" }, at);
     expect(usage).toMatchObject({
       inputTokens: 300,
       cacheReadTokens: 600,
@@ -43,7 +43,7 @@ describe("the usage of a request", () => {
     { provider: "openrouter", model: "anthropic/claude-sonnet-4.5" },
     { provider: "anthropic", model: "claude-of-next-year" },
   ] as const)("has no cost where neither knows one: $provider $model", (choice) => {
-    const usage = toUsageDelta(reported({ cost: "much" }), choice, at);
+    const usage = toUsageDelta(buildUsage({ cost: "much" }), choice, at);
     expect(usage).not.toHaveProperty("costUsd");
     expect(usage).not.toHaveProperty("costStatus");
   });

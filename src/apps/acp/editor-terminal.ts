@@ -2,7 +2,7 @@ import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk/unsta
 import type { Exit } from "../../core/process.ts";
 import { describeExit } from "../../core/process-report.ts";
 import type { Terminal, TerminalCommand, TerminalResult } from "../../ports/terminal.ts";
-import type { TalkEvent } from "../../turns/agent-chat.ts";
+import type { TurnEvent } from "../../turns/active-turns.ts";
 import type { CallTracker } from "./call-tracker.ts";
 import type { EditorContext } from "./editor-context.ts";
 
@@ -80,7 +80,7 @@ function describeError(error: unknown): string {
 
 export interface ThreadTerminals extends TerminalCards {
   /** Called for each event after its updates are shown. */
-  handleEvent(event: TalkEvent): void;
+  handleEvent(event: TurnEvent): void;
 }
 
 export function terminalCards(calls: CallTracker, show: (update: SessionUpdate) => void): ThreadTerminals {
@@ -104,7 +104,7 @@ export function terminalCards(calls: CallTracker, show: (update: SessionUpdate) 
     },
     handleEvent(event) {
       if (event.type === "tool_result") release(event.id);
-      if (event.type === "ended" || event.type === "broken")
+      if (event.type === "ended" || event.type === "turn_failed")
         for (const call of [...pendingReleases.keys()]) release(call);
     },
   };

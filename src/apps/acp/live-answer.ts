@@ -1,6 +1,6 @@
 import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { type Part, type ToolCall, textPart } from "../../core/message.ts";
-import type { TalkEvent } from "../../turns/agent-chat.ts";
+import type { TurnEvent } from "../../turns/active-turns.ts";
 import { needsNewMessage } from "../../turns/answer-recorder.ts";
 import { toContentBlocks } from "./content.ts";
 import { closeCallUpdate, openCallUpdate, type ReplayContext, toPlanUpdate } from "./replay.ts";
@@ -9,7 +9,7 @@ type StartedMessage = Parameters<typeof needsNewMessage>[0];
 const EMPTY_MESSAGE: StartedMessage = { text: "" };
 
 export interface LiveAnswer {
-  handleEvent(event: TalkEvent): SessionUpdate[];
+  handleEvent(event: TurnEvent): SessionUpdate[];
   /** The id that the next call will have. */
   nextId(call: ToolCall): string;
 }
@@ -43,13 +43,13 @@ export function liveAnswer(session: string, context: ReplayContext): LiveAnswer 
     return ids.map((toolCallId) => ({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" }));
   }
 
-  function handleEvent(event: TalkEvent): SessionUpdate[] {
-    if (event.type === "begun") {
+  function handleEvent(event: TurnEvent): SessionUpdate[] {
+    if (event.type === "started") {
       seq = Math.max(0, ...event.inputs.map((input) => input.seq)) + 1;
       message = undefined;
       return [];
     }
-    if (event.type === "ended" || event.type === "broken") return failOpenCalls();
+    if (event.type === "ended" || event.type === "turn_failed") return failOpenCalls();
     if (message !== undefined && needsNewMessage(message, event)) closeMessage();
     switch (event.type) {
       case "text":
@@ -85,7 +85,7 @@ export function liveAnswer(session: string, context: ReplayContext): LiveAnswer 
 function toAttachmentBlocks({
   parts,
   blobs = [],
-}: Extract<TalkEvent, { type: "tool_result" }>): ContentBlock[] {
+}: Extract<TurnEvent, { type: "tool_result" }>): ContentBlock[] {
   const shown = parts.flatMap((part): Part[] => {
     if (part.type === "text") return [];
     return part.type === "file" ? [textPart(`[file ${part.name ?? part.mimeType}]`)] : [part];

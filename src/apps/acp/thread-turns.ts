@@ -3,7 +3,8 @@ import type { Routing } from "../../core/conversation.ts";
 import type { ToolCall } from "../../core/message.ts";
 import type { Turn } from "../../core/turn.ts";
 import { addUsage, type Usage as Counted, emptyUsage } from "../../core/usage.ts";
-import { type AgentChat, openAgentChat, type TalkEvent } from "../../turns/agent-chat.ts";
+import type { TurnEvent } from "../../turns/active-turns.ts";
+import { type AgentChat, openAgentChat } from "../../turns/agent-chat.ts";
 import { cacheHistory } from "../../turns/cache-history.ts";
 import type { PreparedTurn, TurnHooks } from "../../turns/turn-hooks.ts";
 import { askInEditor } from "./ask-in-editor.ts";
@@ -72,7 +73,7 @@ export function threadTurns(editor: EditorContext, options: ThreadTurnsOptions):
     };
   }
 
-  function handleEvent(event: TalkEvent): void {
+  function handleEvent(event: TurnEvent): void {
     // A turn with tool calls reports usage once for each model request.
     if (event.type === "usage") used = addUsage(used ?? emptyUsage(), event.usage);
     for (const update of answer.handleEvent(event)) display.show(update);

@@ -17,7 +17,7 @@ export function expandBraces(marked: string): readonly string[] | undefined {
     let at = from;
     while (at < to) {
       const closer = marked[at] === MARK.open ? closers.get(at) : undefined;
-      const next = closer === undefined ? nextOpen(at + 1, to) : closer + 1;
+      const next = closer === undefined ? findNextOpen(at + 1, to) : closer + 1;
       const parts = closer === undefined ? [marked.slice(at, next)] : list(at, closer, depth);
       if (parts === undefined || all.length * parts.length > MOST) return undefined;
       all = all.flatMap((head) => parts.map((tail) => head + tail));
@@ -47,7 +47,7 @@ export function expandBraces(marked: string): readonly string[] | undefined {
     return expandRange(marked.slice(open + 1, close)) ?? parts.map((part) => `{${part}}`);
   }
 
-  function nextOpen(from: number, to: number): number {
+  function findNextOpen(from: number, to: number): number {
     const found = marked.indexOf(MARK.open, from);
     return found < 0 || found > to ? to : found;
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CONTEXT, DANGEROUS, HOSTILE, OWN, REACHING } from "../../../test/support/dangerous-commands.ts";
 import { classifyCommand } from "./classify-command.ts";
 
-const classOf = (command: string): string => classifyCommand(command, CONTEXT).class;
+const getClass = (command: string): string => classifyCommand(command, CONTEXT).class;
 
 const HARMLESS: readonly string[] = [
   ...["ls", "ls -la src", "cat a.txt", "cat a.txt b.txt | head -5", "head -n 3 a", "tail -n 5 a", "wc -l a"],
@@ -114,7 +114,7 @@ describe("a command", () => {
   });
 });
 
-describe("whatever it is put together with", () => {
+describe("a combined command", () => {
   const dangerous = [...Object.values(DANGEROUS).flat(), ...HOSTILE, ...OWN, ...REACHING];
   const wraps: readonly ((harmless: string, dangerous: string) => string)[] = [
     (harmless, other) => `${harmless}; ${other}`,
@@ -129,7 +129,7 @@ describe("whatever it is put together with", () => {
     (_, other) => other,
   ];
 
-  it("a dangerous command is never harmless", () => {
+  it("is never harmless with a dangerous part", () => {
     const plain = HARMLESS.filter((command) => !command.includes("<<"));
     fc.assert(
       fc.property(
@@ -137,24 +137,24 @@ describe("whatever it is put together with", () => {
         fc.constantFrom(...dangerous),
         fc.constantFrom(...wraps),
         (harmless, other, wrap) => {
-          expect(classOf(wrap(harmless, other)), wrap(harmless, other)).not.toBe("harmless");
+          expect(getClass(wrap(harmless, other)), wrap(harmless, other)).not.toBe("harmless");
         },
       ),
       { numRuns: 1500 },
     );
   });
 
-  it("a harmless command with an unknown one behind it is not harmless", () => {
+  it("is not harmless with an unknown command after a harmless one", () => {
     const others = UNKNOWN.filter((command) => command.trim() !== "" && !command.includes("'unclosed"));
     fc.assert(
       fc.property(fc.constantFrom(...HARMLESS), fc.constantFrom(...others), (harmless, other) => {
-        expect(classOf(`${harmless}\n${other}`)).not.toBe("harmless");
+        expect(getClass(`${harmless}\n${other}`)).not.toBe("harmless");
       }),
       { numRuns: 500 },
     );
   });
 
-  it("no text makes it throw, and no text behind a harmless command is run unseen", () => {
+  it("is classified without an error for any text, and no command after a harmless one is missed", () => {
     const signs = fc.constantFrom(
       ..."; & | $ ( ) { } < > ' \" ` \\ * \n rm -rf sh -c x /dev/null".split(" "),
     );

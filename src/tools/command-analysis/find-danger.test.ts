@@ -11,18 +11,18 @@ import {
 } from "../../../test/support/dangerous-commands.ts";
 import { findDanger } from "./find-danger.ts";
 
-const kindsIn = (command: string): readonly string[] => findDanger(command)?.kind.split("+") ?? [];
+const listKinds = (command: string): readonly string[] => findDanger(command)?.kind.split("+") ?? [];
 const dangerous = Object.entries(DANGEROUS).flatMap(([kind, commands]) =>
   commands.map((command): [string, string] => [kind, command]),
 );
 
 describe("a dangerous command", () => {
-  it.each(dangerous)("asks, as %s: %s", (kind, command) => {
-    expect(kindsIn(command)).toContain(kind);
+  it.each(dangerous)("needs an approval as %s: %s", (kind, command) => {
+    expect(listKinds(command)).toContain(kind);
     expect(findDanger(command)?.why).not.toBe("");
   });
 
-  it("says all that it does, so that what was allowed for one thing is not allowed for two", () => {
+  it("has all its kinds, so that an approval of one kind does not cover another", () => {
     expect(findDanger("rm -r build")).toEqual({
       kind: "recursive-delete",
       why: "deletes files and folders with all their content",
@@ -33,41 +33,41 @@ describe("a dangerous command", () => {
   });
 });
 
-describe("a hostile command", () => {
-  it.each(HOSTILE.map((command) => [command]))("asks: %s", (command) => {
+describe("a hostile command needs an approval", () => {
+  it.each(HOSTILE.map((command) => [command]))("%s", (command) => {
     expect(findDanger(command)).toBeDefined();
   });
 });
 
-describe("a command of Postrider itself", () => {
-  it.each(OWN.map((command) => [command]))("asks: %s", (command) => {
-    expect(kindsIn(command)).toContain("postrider-command");
+describe("a command of Postrider itself needs an approval", () => {
+  it.each(OWN.map((command) => [command]))("%s", (command) => {
+    expect(listKinds(command)).toContain("postrider-command");
   });
 });
 
 describe("a path", () => {
   it.each(REACHING.map((command) => [command]))(
-    "asks where it leads into Postrider's own folder: %s",
+    "needs an approval if it leads into Postrider's own folder: %s",
     (command) => {
       expect(findDanger(command, CONTEXT)?.kind.split("+")).toContain("postrider-home");
     },
   );
 
   it.each(NOT_REACHING.map((command) => [command]))(
-    "does not ask where it leads elsewhere: %s",
+    "needs no approval if it leads elsewhere: %s",
     (command) => {
       expect(findDanger(command, CONTEXT)).toBeUndefined();
     },
   );
 
-  it("asks for every one with two dots where nobody knows in which folder the command is", () => {
+  it("needs an approval if it has two dots and the folder of the command is unknown", () => {
     const unsure = { ...CONTEXT, cwd: "/home/ann/shop", isCwdUnsure: true };
     expect(findDanger("cat ../x", unsure)?.kind).toBe("postrider-home");
     expect(findDanger("cat .postrider/config.yaml", unsure)?.kind).toContain("postrider-home");
     expect(findDanger("cat x", unsure)).toBeUndefined();
   });
 
-  it("asks when the command runs in Postrider's own folder", () => {
+  it("needs an approval when the command runs in Postrider's own folder", () => {
     const inside = { ...CONTEXT, cwd: "/home/ann/.postrider" };
     expect(findDanger("cat config.yaml", inside)?.kind).toBe("postrider-home");
     expect(findDanger("ls", inside)?.kind).toBe("postrider-home");
@@ -75,30 +75,30 @@ describe("a path", () => {
 });
 
 describe("a harmless command", () => {
-  it.each(HARMLESS.map((command) => [command]))("does not ask: %s", (command) => {
+  it.each(HARMLESS.map((command) => [command]))("needs no approval: %s", (command) => {
     expect(findDanger(command)).toBeUndefined();
   });
 });
 
-/** Ways to write the same thing. Each takes a command as it stands in the list. */
+/** Ways to write the same command. Each gets a command of the list. */
 const plain = dangerous.filter(([, command]) => /^[\w./-]+ [^\n'"`$\\<>(){}|&;#!]*$/.test(command));
 const disguises: readonly ((command: string, at: number) => string)[] = [
   (command) => command.replaceAll(" ", "   "),
   (command) => command.replaceAll(" ", "\t"),
   (command) => command.replaceAll(" ", " \\\n  "),
-  (command, at) => inProgram(command, at, "''"),
-  (command, at) => inProgram(command, at, '""'),
-  (command, at) => inProgram(command, at, "\\"),
-  (command, at) => inProgram(command, at, "$@"),
-  (command, at) => inProgram(command, at, "\\\n"),
-  (command) => `"${programOf(command)}"${command.slice(programOf(command).length)}`,
-  (command) => `'${programOf(command)}'${command.slice(programOf(command).length)}`,
+  (command, at) => insertIntoProgram(command, at, "''"),
+  (command, at) => insertIntoProgram(command, at, '""'),
+  (command, at) => insertIntoProgram(command, at, "\\"),
+  (command, at) => insertIntoProgram(command, at, "$@"),
+  (command, at) => insertIntoProgram(command, at, "\\\n"),
+  (command) => `"${getProgram(command)}"${command.slice(getProgram(command).length)}`,
+  (command) => `'${getProgram(command)}'${command.slice(getProgram(command).length)}`,
   (command) => `\\${command}`,
   (command) => `/usr/bin/${command}`,
-  (command) => `p=${programOf(command)}; $p${command.slice(programOf(command).length)}`,
+  (command) => `p=${getProgram(command)}; $p${command.slice(getProgram(command).length)}`,
   (command) => `p="${command}"; $p`,
-  (command) => `$(echo ${programOf(command)})${command.slice(programOf(command).length)}`,
-  (command) => `\`echo ${programOf(command)}\`${command.slice(programOf(command).length)}`,
+  (command) => `$(echo ${getProgram(command)})${command.slice(getProgram(command).length)}`,
+  (command) => `\`echo ${getProgram(command)}\`${command.slice(getProgram(command).length)}`,
   (command) => command.replaceAll(" ", "$" + "{IFS}"),
   (command) => `command ${command}`,
   (command) => `env A=1 ${command}`,
@@ -134,18 +134,18 @@ const disguises: readonly ((command: string, at: number) => string)[] = [
   (command) => `xargs ${command}`,
 ];
 
-function programOf(command: string): string {
+function getProgram(command: string): string {
   return command.slice(0, command.indexOf(" "));
 }
 
-/** The mark within the program's name, where a letter follows that is no escape. */
-function inProgram(command: string, at: number, mark: string): string {
-  const cut = 1 + (at % Math.max(1, programOf(command).length - 1));
+/** Inserts the mark into the program's name, before a letter that is no escape. */
+function insertIntoProgram(command: string, at: number, mark: string): string {
+  const cut = 1 + (at % Math.max(1, getProgram(command).length - 1));
   return `${command.slice(0, cut)}${mark}${command.slice(cut)}`;
 }
 
-describe("however it is written", () => {
-  it("a dangerous command stays dangerous, in the same way", () => {
+describe("a dangerous command in disguise", () => {
+  it("has the same kind in each disguise", () => {
     expect(plain.length).toBeGreaterThan(80);
     fc.assert(
       fc.property(
@@ -156,14 +156,14 @@ describe("however it is written", () => {
             (text, [which, at]) => disguises[which]?.(text, at) ?? text,
             command,
           );
-          expect(kindsIn(disguised), disguised).toContain(kind);
+          expect(listKinds(disguised), disguised).toContain(kind);
         },
       ),
       { numRuns: 3000 },
     );
   });
 
-  it("stays so in disguises within disguises", () => {
+  it("has the same kind in nested disguises", () => {
     const outer = disguises.slice(disguises.findIndex((one) => one("x y", 0).startsWith("echo a;")));
     fc.assert(
       fc.property(
@@ -173,11 +173,11 @@ describe("however it is written", () => {
         fc.nat(9),
         ([kind, command], first, second, at) => {
           const inner = disguises[first]?.(command, at) ?? command;
-          // What starts one program cannot start a loop, and what is in quotes cannot have the same ones inside.
+          // A prefix such as sudo cannot start a loop, and quotes cannot contain the same quotes.
           const isSimple = plain.some(([, one]) => one === inner);
           const isFit = !/['"\\`$#\n]/.test(inner) && (isSimple || second < outer.length - 3);
           const disguised = isFit ? (outer[second]?.(inner, at) ?? inner) : `true; ${inner}\ntrue`;
-          expect(kindsIn(disguised), disguised).toContain(kind);
+          expect(listKinds(disguised), disguised).toContain(kind);
         },
       ),
       { numRuns: 2000 },
@@ -185,7 +185,7 @@ describe("however it is written", () => {
   });
 });
 
-describe("any text at all", () => {
+describe("any text", () => {
   const signs = fc.constantFrom(
     ...[
       "'",
@@ -230,12 +230,12 @@ describe("any text at all", () => {
     ],
   );
 
-  it("is looked at without an error", () => {
-    fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 200 }), looksOnly), { numRuns: 1000 });
+  it("is analysed without an error", () => {
+    fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 200 }), checkAnalysis), { numRuns: 1000 });
     fc.assert(
       fc.property(
         fc.array(signs, { maxLength: 80 }).map((parts) => parts.join("")),
-        looksOnly,
+        checkAnalysis,
       ),
       { numRuns: 2000 },
     );
@@ -316,23 +316,23 @@ describe("any text at all", () => {
       "../",
       "sed -e ",
     ],
-  ])("takes time in proportion to its length: %j over and over", (part) => {
-    const took = (length: number): number => {
+  ])("needs time in proportion to its length: %j repeated", (part) => {
+    const measure = (length: number): number => {
       const text = part.repeat(Math.ceil(length / part.length));
       const before = process.cpuUsage();
       findDanger(text);
       const { user, system } = process.cpuUsage(before);
       return user + system;
     };
-    took(2000); // warm
-    const short = Math.max(10_000, took(6000), took(6000));
-    const long = Math.min(took(48_000), took(48_000));
-    // Eight times as long; what grows with the square would take sixty-four times as much.
+    measure(2000); // warm
+    const short = Math.max(10_000, measure(6000), measure(6000));
+    const long = Math.min(measure(48_000), measure(48_000));
+    // The text is eight times as long; quadratic growth would need sixty-four times as much.
     expect(long / short).toBeLessThan(28);
   });
 });
 
-function looksOnly(text: string): void {
+function checkAnalysis(text: string): void {
   const danger = findDanger(text);
   expect(danger === undefined || (danger.kind !== "" && danger.why !== "")).toBe(true);
 }

@@ -7,7 +7,7 @@ type Test = (call: ProgramCall) => boolean;
 const always: Test = () => true;
 const withoutOperands: Test = ({ operands }) => operands.length === 0;
 
-function without(denied: RegExp): Test {
+function denyOptions(denied: RegExp): Test {
   return ({ argTexts }) => !argTexts.some((arg) => denied.test(arg));
 }
 
@@ -52,14 +52,14 @@ const GIT_DENIED =
 
 const TESTS: Readonly<Record<string, Test | undefined>> = {
   ...Object.fromEntries(READING.map((name) => [name, always])),
-  tree: without(/^-[a-zA-Z]*[oR]|^--output/),
-  file: without(/^-[a-zA-Z]*[Cm]|^--(?:compile|magic)/),
-  sort: without(/^-[a-zA-Z]*[oTS]|^--(?:o|compress|temp|files0|random-source|batch|buffer|parallel)/),
+  tree: denyOptions(/^-[a-zA-Z]*[oR]|^--output/),
+  file: denyOptions(/^-[a-zA-Z]*[Cm]|^--(?:compile|magic)/),
+  sort: denyOptions(/^-[a-zA-Z]*[oTS]|^--(?:o|compress|temp|files0|random-source|batch|buffer|parallel)/),
   uniq: ({ operands }) => operands.length < 2,
   xxd: ({ operands, flags }) => operands.length < 2 && !flags.has("r"),
   date: ({ argTexts }) =>
     argTexts.every((arg) => /^(?:\+|-[uRIj]|--(?:utc|iso-8601|rfc-3339|rfc-email)|-I\w+$)/.test(arg)),
-  rg: without(/^--(?:pre|hostname-bin|search-zip)|^-[a-zA-Z]*z/),
+  rg: denyOptions(/^--(?:pre|hostname-bin|search-zip)|^-[a-zA-Z]*z/),
   // `env` and `$ENV` reveal the environment; `input` and modules read more files.
   jq: ({ argTexts }) =>
     !argTexts.some((arg) =>

@@ -34,7 +34,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
   const homes = context.homes.map((home) => ({ path: home, names: splitPath(home), name: basename(home) }));
   const seen = new Map<string, string | undefined>();
 
-  function realOf(path: string): string | undefined {
+  function findRealPath(path: string): string | undefined {
     if (seen.has(path)) return seen.get(path);
     if (seen.size >= MAX_LOOKUPS || path.length > MAX_PATH_LENGTH || path.includes("\0")) return undefined;
     const real = context.realPath(path);
@@ -51,11 +51,11 @@ export function createPathJudge(context: CommandContext): PathJudge {
   }
 
   /** The absolute forms of a path, with and without links. */
-  function formsOf(path: string, { folders }: Cwds, isLookedUp: boolean): readonly string[] {
+  function listForms(path: string, { folders }: Cwds, isLookedUp: boolean): readonly string[] {
     return folders.flatMap((folder) => {
       const tilde = expandTilde(path, folder, userHome);
       const whole = isAbsolute(tilde) ? tilde : `${folder}/${tilde}`;
-      const real = isLookedUp && !isGlob(tilde) ? realOf(whole) : undefined;
+      const real = isLookedUp && !isGlob(tilde) ? findRealPath(whole) : undefined;
       const plain = resolve(whole);
       return real === undefined || real === plain ? [plain] : [plain, real];
     });
@@ -71,7 +71,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
       if (parts.includes("..") && !/^[\uE005\uE006]/.test(path)) return true;
       if (homes.some(({ name }) => parts.includes(name))) return true;
     }
-    return formsOf(path, cwds, isLookedUp).some((form) => {
+    return listForms(path, cwds, isLookedUp).some((form) => {
       if (!isGlob(form)) return isInside(form);
       const names = splitPath(form);
       const fixed = names.findIndex(isGlob);
@@ -92,7 +92,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
     },
     isAboveHome(word, cwds, isHiddenSeen) {
       return listPossiblePaths(word.markedText ?? word.text).some((path) =>
-        formsOf(path, cwds, true).some((form) =>
+        listForms(path, cwds, true).some((form) =>
           homes.some(({ path: home, names }) => {
             const own = splitPath(form);
             const isAbove = isGlob(form) ? canMatchAbove(own, names) : form !== home && isBelow(home, form);
@@ -106,7 +106,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
       return (
         word.text.length <= MAX_PATH_LENGTH &&
         listPossiblePaths(word.text).every((path) =>
-          formsOf(path, cwds, true).every(
+          listForms(path, cwds, true).every(
             (form) => !isInside(form) && allowed.some((folder) => isBelow(form, folder)),
           ),
         )
@@ -116,9 +116,9 @@ export function createPathJudge(context: CommandContext): PathJudge {
       const path = word.text === "" ? "~" : word.text;
       const isKnown = word.unknown === undefined && !isGlob(path) && path !== "-" && !/^~[^/]/.test(path);
       if (!isKnown) return { ...cwds, isUnsure: true };
-      const forms = formsOf(path, cwds, true);
+      const forms = listForms(path, cwds, true);
       const exists = cwds.folders.some((folder) =>
-        realOf(resolve(folder, expandTilde(path, folder, userHome))),
+        findRealPath(resolve(folder, expandTilde(path, folder, userHome))),
       );
       const folders = [...new Set(exists ? forms : [...cwds.folders, ...forms])];
       return {

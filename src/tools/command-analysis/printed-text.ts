@@ -26,14 +26,18 @@ export function findPrintedByCommand({ words, redirects }: SimpleCommand): strin
 
 function formatPrintf([format = "", ...values]: readonly string[]): string {
   let used = 0;
-  const next = (): string => {
+  const takeNext = (): string => {
     used += 1;
     return decodeEscapes(values[used - 1] ?? "");
   };
   const text = decodeEscapes(format).replace(
     /%(?:%|[-+0 #]{0,4}\d{0,4}(?:\.(\d{0,4}))?[sbdiuoxXcq])/g,
     (all, most) =>
-      all === "%%" ? "%" : all.endsWith("c") ? next().slice(0, 1) : next().slice(0, most || undefined),
+      all === "%%"
+        ? "%"
+        : all.endsWith("c")
+          ? takeNext().slice(0, 1)
+          : takeNext().slice(0, most || undefined),
   );
   return [text, ...values.slice(used).map(decodeEscapes)].join("");
 }

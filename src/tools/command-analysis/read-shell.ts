@@ -52,12 +52,12 @@ export function readShell(
   depth = 0,
 ): ShellReading {
   const cursor = createShellCursor(source, variables, depth);
-  const word = createWordReader(cursor, { readParentheses: inParens, readScript: again });
+  const readWord = createWordReader(cursor, { readParentheses, readScript });
   let parens = 0;
   const functions = new Set<string>();
   const documents: { redirect: Redirect; end: string; isIndented: boolean; isQuoted: boolean }[] = [];
 
-  function script(closer: string): ShellScript {
+  function readUntil(closer: string): ShellScript {
     const lines: Pipeline[] = [];
     let members: (SimpleCommand | CompoundCommand)[] = [];
     let isPiped = false;
@@ -97,7 +97,7 @@ export function readShell(
         cursor.at += 1;
         end();
       } else {
-        const member = c === "(" ? inParens() : step();
+        const member = c === "(" ? readParentheses() : readMember();
         if (member === closer) break;
         if (typeof member === "object") members.push(member);
         isPiped = false;
@@ -107,16 +107,16 @@ export function readShell(
     return lines;
   }
 
-  function inParens(): CompoundCommand {
+  function readParentheses(): CompoundCommand {
     cursor.at += 1;
     parens += 1;
-    const body = cursor.readNested(() => script(")"), []);
+    const body = cursor.readNested(() => readUntil(")"), []);
     parens -= 1;
     return { body };
   }
 
   /** A command, a group, or the word that ends a group. */
-  function step(): SimpleCommand | CompoundCommand | string {
+  function readMember(): SimpleCommand | CompoundCommand | string {
     const words: ShellWord[] = [];
     const assigned: Assignment[] = [];
     const redirects: Redirect[] = [];
@@ -128,13 +128,13 @@ export function readShell(
       if (c === "(") {
         const [name] = words;
         if (words.length === 1 && name !== undefined && cursor.match(/\([ \t]*\)/y))
-          return defined(name.text);
-        if (words.length === 0 && assigned.length === 0) return inParens();
+          return readFunction(name.text);
+        if (words.length === 0 && assigned.length === 0) return readParentheses();
         // The elements of an array.
-        assigned.push({ name: "", text: "", substitutions: [inParens().body] });
+        assigned.push({ name: "", text: "", substitutions: [readParentheses().body] });
         continue;
       }
-      if (redirected(redirects)) continue;
+      if (readRedirect(redirects)) continue;
       if (words.length === 0) {
         const name = cursor.match(ASSIGNMENT)?.[0];
         if (name !== undefined) {
@@ -143,10 +143,10 @@ export function readShell(
         }
       }
       const start = cursor.at;
-      const read = word();
+      const read = readWord();
       if (cursor.at === start) cursor.at += 1; // skips an unknown character, so that the loop ends
       const bare = words.length === 0 && read.isBare ? read.words[0]?.text : undefined;
-      if (bare !== undefined && Object.hasOwn(OPENS, bare)) return block(bare);
+      if (bare !== undefined && Object.hasOwn(OPENS, bare)) return readBlock(bare);
       if (bare !== undefined && CLOSES.has(bare)) return bare;
       if (bare !== undefined && SKIPPED.has(bare)) {
         if (bare === "time") cursor.match(/[ \t]+-p(?=[ \t])(?:[ \t]+--(?=[ \t]))?/y);
@@ -155,10 +155,10 @@ export function readShell(
       }
       if (bare === "function") {
         cursor.skipBlanks();
-        const name = word().words[0]?.text ?? "";
+        const name = readWord().words[0]?.text ?? "";
         cursor.skipBlanks();
         cursor.match(/\([ \t]*\)/y);
-        return defined(name);
+        return readFunction(name);
       }
       words.push(...read.words);
     }
@@ -184,20 +184,20 @@ export function readShell(
     if (isSet && /^[-+][a-zA-Z]*[nAailu]/.test(text)) cursor.markUnsure("IFS");
   }
 
-  function block(opener: string): CompoundCommand {
+  function readBlock(opener: string): CompoundCommand {
     const words: ShellWord[] = [];
-    if (opener === "for" || opener === "select") words.push(...loopVariable(opener));
+    if (opener === "for" || opener === "select") words.push(...readLoopVariable(opener));
     if (opener === "case") {
       cursor.skipBlanks();
-      words.push(...word().words);
+      words.push(...readWord().words);
       cursor.skipBlanks();
       cursor.match(/in\b/y);
     }
-    return { body: cursor.readNested(() => script(OPENS[opener] ?? ""), []), words };
+    return { body: cursor.readNested(() => readUntil(OPENS[opener] ?? ""), []), words };
   }
 
   /** The loop variable gets all its values, one after the other. */
-  function loopVariable(opener: string): readonly ShellWord[] {
+  function readLoopVariable(opener: string): readonly ShellWord[] {
     cursor.skipBlanks();
     const name = cursor.match(NAME)?.[0];
     cursor.skipBlanks();
@@ -211,7 +211,7 @@ export function readShell(
     for (;;) {
       cursor.skipBlanks();
       const start = cursor.at;
-      items.push(...word().words);
+      items.push(...readWord().words);
       if (cursor.at === start) break;
     }
     if (items.length === 0) cursor.markUnsure(name);
@@ -220,15 +220,15 @@ export function readShell(
     return items;
   }
 
-  function defined(named: string): CompoundCommand {
+  function readFunction(named: string): CompoundCommand {
     functions.add(named);
     cursor.match(/\s*/y);
     // More lenient than a shell: the brace may touch the first word.
     if (source[cursor.at] === "{") {
       cursor.at += 1;
-      return { body: cursor.readNested(() => script("}"), []), functionName: named };
+      return { body: cursor.readNested(() => readUntil("}"), []), functionName: named };
     }
-    const member = source[cursor.at] === "(" ? inParens() : cursor.readNested(step, "");
+    const member = source[cursor.at] === "(" ? readParentheses() : cursor.readNested(readMember, "");
     if (typeof member === "string") return { body: [], functionName: named };
     const body = isCompoundCommand(member) ? member.body : [{ members: [member], isInBackground: false }];
     return { body, functionName: named };
@@ -236,7 +236,7 @@ export function readShell(
 
   function assign(target: string): Assignment {
     const name = /^\w+/.exec(target)?.[0] ?? "";
-    const { words } = word();
+    const { words } = readWord();
     const marked = words.map(({ text, markedText }) => markedText ?? text).join(" ");
     const value = toWord(
       marked,
@@ -247,18 +247,18 @@ export function readShell(
     if (index !== undefined) cursor.markUnsure(name);
     if (isAdded) cursor.values.set(name, cursor.spend((cursor.values.get(name) ?? "") + marked));
     else cursor.setVariable(name, marked);
-    const inside = index !== undefined && /[$`]/.test(index) ? [again(`: ${index}`)] : [];
+    const inside = index !== undefined && /[$`]/.test(index) ? [readScript(`: ${index}`)] : [];
     return { name, ...value, substitutions: [...value.substitutions, ...inside] };
   }
 
-  function redirected(redirects: Redirect[]): boolean {
+  function readRedirect(redirects: Redirect[]): boolean {
     const c = source[cursor.at];
     if ((c === "<" || c === ">") && source[cursor.at + 1] === "(") return false;
     const operator = cursor.match(REDIRECT)?.[1];
     if (operator === undefined) return false;
     cursor.skipBlanks();
     const start = cursor.at;
-    const read = word();
+    const read = readWord();
     const target = toWord(
       read.words.map((part) => part.markedText ?? part.text).join(" "),
       read.words.flatMap(({ substitutions }) => substitutions),
@@ -294,26 +294,26 @@ export function readShell(
       }
       if (!isEnded) cursor.markUnfinished();
       const text = lines.join("\n");
-      redirect.word = isQuoted || !/[$`]/.test(text) ? { text, substitutions: [] } : documentWord(text);
+      redirect.word = isQuoted || !/[$`]/.test(text) ? { text, substitutions: [] } : parseDocument(text);
     }
   }
 
-  function documentWord(text: string): ShellWord {
+  function parseDocument(text: string): ShellWord {
     const quoted = `"${text.replaceAll('"', '\\"')}"`;
-    const member = again(`: ${quoted}`)[0]?.members[0];
+    const member = readScript(`: ${quoted}`)[0]?.members[0];
     return member !== undefined && "words" in member
       ? (member.words[1] ?? { text, substitutions: [] })
       : { text, substitutions: [] };
   }
 
   /** Parses a text as a script with the same variables. */
-  function again(text: string): ShellScript {
+  function readScript(text: string): ShellScript {
     const read = cursor.readNested(() => readShell(text, variables, cursor.depth), undefined);
     if (read === undefined || read.isTooComplex) cursor.giveUp();
     return read?.script ?? [];
   }
 
-  const all = script("");
+  const all = readUntil("");
   if (documents.length > 0) cursor.markUnfinished();
   return { script: all, functions, isTooComplex: cursor.isTooComplex, isUnfinished: cursor.isUnfinished };
 }

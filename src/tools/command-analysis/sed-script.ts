@@ -11,7 +11,7 @@ export function readSed(source: string): SedEffects {
   const writes: string[] = [];
   const reads: string[] = [];
   let at = 0;
-  const line = (): string => {
+  const readLine = (): string => {
     const end = source.indexOf("\n", at);
     const text = source.slice(at, end < 0 ? source.length : end);
     at = end < 0 ? source.length : end;
@@ -42,19 +42,19 @@ export function readSed(source: string): SedEffects {
       if (flags.includes("e")) runs.push(replacement);
       if (source[at] === "w") {
         at += 1;
-        writes.push(line());
+        writes.push(readLine());
       }
     } else if (c === "y") {
       const mark = source[at] ?? "/";
       at += 1;
       until(mark);
       until(mark);
-    } else if (c === "e") runs.push(line() || "$input");
-    else if (c === "w" || c === "W") writes.push(line());
-    else if (c === "r" || c === "R") reads.push(line());
+    } else if (c === "e") runs.push(readLine() || "$input");
+    else if (c === "w" || c === "W") writes.push(readLine());
+    else if (c === "r" || c === "R") reads.push(readLine());
     else if (/[aic#:btT]/.test(c)) {
       if (/[btT:]/.test(c)) while (at < source.length && !/[;\n}]/.test(source[at] ?? "")) at += 1;
-      else line();
+      else readLine();
     }
   }
   return { runs, writes, reads };

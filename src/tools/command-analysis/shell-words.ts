@@ -30,7 +30,7 @@ export function createWordReader(
   cursor: ShellCursor,
   { readParentheses, readScript }: ScriptReader,
 ): () => WordReading {
-  function word(): WordReading {
+  function readWord(): WordReading {
     const words: ShellWord[] = [];
     let text = "";
     let inside: ShellScript[] = [];
@@ -86,10 +86,10 @@ export function createWordReader(
         cursor.at = end + 1;
       } else if (c === '"' || (c === "$" && next === '"')) {
         cursor.at += c === '"' ? 1 : 2;
-        put(quoted('"', inside), true);
-      } else if (c === "$" && next === "'") put(ansi(), true);
+        put(readQuoted('"', inside), true);
+      } else if (c === "$" && next === "'") put(readAnsi(), true);
       else if (c === "$" || c === "`") {
-        const value = expanded(inside);
+        const value = readExpansion(inside);
         hasWord ||= inside.length > 0;
         put(value, false);
       } else {
@@ -103,7 +103,7 @@ export function createWordReader(
   }
 
   /** Parses up to and including the closing mark. */
-  function quoted(mark: '"' | "}", inside: ShellScript[]): string {
+  function readQuoted(mark: '"' | "}", inside: ShellScript[]): string {
     let text = "";
     for (;;) {
       const c = cursor.source[cursor.at];
@@ -119,10 +119,10 @@ export function createWordReader(
         const next = cursor.source[cursor.at + 1] ?? "";
         if (next !== "\n") text += mark === "}" || '"\\$`'.includes(next) ? next : `\\${next}`;
         cursor.at += 2;
-      } else if (c === "$" || c === "`") text += cursor.readNested(() => expanded(inside), "");
+      } else if (c === "$" || c === "`") text += cursor.readNested(() => readExpansion(inside), "");
       else if (mark === "}" && c === '"') {
         cursor.at += 1;
-        text += cursor.readNested(() => quoted('"', inside), "");
+        text += cursor.readNested(() => readQuoted('"', inside), "");
       } else if (mark === "}" && c === "'") {
         cursor.at += 1;
         const end = cursor.findEnd("'");
@@ -136,7 +136,7 @@ export function createWordReader(
     return text;
   }
 
-  function ansi(): string {
+  function readAnsi(): string {
     cursor.at += 2;
     const start = cursor.at;
     while (cursor.at < cursor.source.length && cursor.source[cursor.at] !== "'")
@@ -149,14 +149,14 @@ export function createWordReader(
   }
 
   /** Parses an expansion at a `$` or a backtick. */
-  function expanded(inside: ShellScript[]): string {
-    if (cursor.source[cursor.at] === "`") return substituted(inside, backticks());
+  function readExpansion(inside: ShellScript[]): string {
+    if (cursor.source[cursor.at] === "`") return recordSubstitution(inside, readBackticks());
     cursor.at += 1;
     const c = cursor.source[cursor.at];
-    if (c === "(") return substituted(inside, readParentheses().body);
+    if (c === "(") return recordSubstitution(inside, readParentheses().body);
     if (c === "{") {
       cursor.at += 1;
-      return cursor.spend(braced(inside));
+      return cursor.spend(readBraced(inside));
     }
     const name = cursor.match(NAME)?.[0];
     if (name !== undefined) return cursor.spend(readVariable(name));
@@ -165,12 +165,12 @@ export function createWordReader(
     return c === "0" ? `${MARK.made}$0` : MARK.made;
   }
 
-  function braced(inside: ShellScript[]): string {
+  function readBraced(inside: ShellScript[]): string {
     const name = cursor.match(PARAMETER)?.[0] ?? "";
     const index = cursor.match(/\[[^\]\n]{0,64}\]/y)?.[0];
     if (index !== undefined && /[$`]/.test(index)) inside.push(readScript(`: ${index.slice(1, -1)}`));
     const operator = cursor.match(OPERATOR)?.[0] ?? "";
-    const rest = cursor.readNested(() => quoted("}", inside), "");
+    const rest = cursor.readNested(() => readQuoted("}", inside), "");
     const isDefault = /^:?[-=+]$/.test(operator);
     if (/^[\d@*#?$!-]+$/.test(name)) return isDefault ? rest : MARK.made;
     if (name.startsWith("#")) {
@@ -187,7 +187,7 @@ export function createWordReader(
     return applyOperator(value, operator.replace(/^:?\?$/, ""), rest) ?? markMade(value);
   }
 
-  function substituted(inside: ShellScript[], script: ShellScript): string {
+  function recordSubstitution(inside: ShellScript[], script: ShellScript): string {
     inside.push(script);
     const printed = findPrintedText(script);
     if (printed !== undefined) return cursor.spend(printed);
@@ -195,7 +195,7 @@ export function createWordReader(
     return isToken(script) ? MARK.inherited : MARK.made;
   }
 
-  function backticks(): ShellScript {
+  function readBackticks(): ShellScript {
     cursor.at += 1;
     let body = "";
     while (cursor.at < cursor.source.length && cursor.source[cursor.at] !== "`") {
@@ -217,7 +217,7 @@ export function createWordReader(
     return `${isUnsure ? MARK.made : MARK.inherited}$${name}`;
   }
 
-  return word;
+  return readWord;
 }
 
 const DEFAULT_VARIABLES: ReadonlyMap<string, string> = new Map(

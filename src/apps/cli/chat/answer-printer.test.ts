@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { TalkEvent } from "../../../turns/agent-chat.ts";
+import type { TurnEvent } from "../../../turns/active-turns.ts";
 import type { Io } from "../io.ts";
 import { answerPrinter } from "./answer-printer.ts";
 
@@ -17,7 +17,7 @@ function printer(isTTY = false) {
   return { ...answerPrinter(io), out };
 }
 
-function begun(id: string): TalkEvent {
+function buildStart(id: string): TurnEvent {
   const input = {
     session: "s",
     seq: 1,
@@ -26,16 +26,16 @@ function begun(id: string): TalkEvent {
     parts: [],
     origin: { platformMessageId: id },
   } as const;
-  return { type: "begun", session: "s", inputs: [input] };
+  return { type: "started", session: "s", inputs: [input] };
 }
 
-const text = (words: string): TalkEvent => ({ type: "text", session: "s", text: words });
+const text = (words: string): TurnEvent => ({ type: "text", session: "s", text: words });
 
 describe("the answer to a line", () => {
   it("is streamed and ends with a line feed", () => {
     const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
-    handleEvent(begun("a"));
+    handleEvent(buildStart("a"));
     handleEvent(text("Once "));
     expect(out()).toBe("Once ");
     handleEvent(text("upon"));
@@ -45,14 +45,14 @@ describe("the answer to a line", () => {
 
   it("is printed completely when it started or ended before the printer expected it", () => {
     const early = printer();
-    early.handleEvent(begun("a"));
+    early.handleEvent(buildStart("a"));
     early.handleEvent(text("Once "));
     early.expect("a");
     expect(early.out()).toBe("Once ");
     const late = printer();
-    late.handleEvent(begun("a"));
+    late.handleEvent(buildStart("a"));
     late.handleEvent(text("Once"));
-    late.handleEvent(begun("b"));
+    late.handleEvent(buildStart("b"));
     late.expect("a");
     late.complete("Once");
     expect(late.out()).toBe("Once\n");
@@ -65,9 +65,9 @@ describe("the answer to a line", () => {
   it("is printed once, even if the next answer starts earlier, which is not printed", () => {
     const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
-    handleEvent(begun("a"));
+    handleEvent(buildStart("a"));
     handleEvent(text("Once"));
-    handleEvent(begun("b"));
+    handleEvent(buildStart("b"));
     handleEvent(text("somebody else's"));
     complete("Once");
     handleEvent(text(" business"));
@@ -77,7 +77,7 @@ describe("the answer to a line", () => {
   it("is never cut inside a character", () => {
     const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
-    handleEvent(begun("a"));
+    handleEvent(buildStart("a"));
     handleEvent(text("a\ud83d"));
     expect(out()).toBe("a");
     handleEvent(text("\ude42b"));

@@ -1,9 +1,9 @@
 import { toPrintable } from "../../../core/printable.ts";
-import type { TalkEvent } from "../../../turns/agent-chat.ts";
+import type { TurnEvent } from "../../../turns/active-turns.ts";
 import type { Io } from "../io.ts";
 
 export interface AnswerPrinter {
-  handleEvent(event: TalkEvent): void;
+  handleEvent(event: TurnEvent): void;
   /** Prints the answer to this message next. */
   expect(messageId: string): void;
   /** Prints the rest of the answer and a line feed. */
@@ -26,7 +26,7 @@ export function answerPrinter(io: Io): AnswerPrinter {
   };
   return {
     handleEvent(event) {
-      if (event.type === "begun")
+      if (event.type === "started")
         current = { to: event.inputs.at(-1)?.origin?.platformMessageId ?? "", text: "" };
       else if (event.type === "text") {
         current = { to: current.to, text: current.text + event.text };

@@ -2,7 +2,7 @@ import type { ChatCommandContext } from "../../../commands/command.ts";
 import { getText, type Message } from "../../../core/message.ts";
 import { pluralize } from "../../../core/pluralize.ts";
 import type { Session } from "../../../core/session.ts";
-import type { TalkEvent } from "../../../turns/agent-chat.ts";
+import type { TurnEvent } from "../../../turns/active-turns.ts";
 import type { ConversationView } from "./conversation-view.ts";
 import { formatHeading } from "./conversation-view.ts";
 import type { PendingView } from "./pending-view.ts";
@@ -26,7 +26,7 @@ export interface SessionScreenOptions {
 /** One session on the screen: its messages, the answer in progress, and new messages from elsewhere. */
 export interface SessionScreen {
   draw(session: Session): Promise<void>;
-  handleEvent(event: TalkEvent): void;
+  handleEvent(event: TurnEvent): void;
   /** Shows an accepted message as pending, unless its turn has started. */
   addPending(messageId: string, text: string): void;
   refresh(): Promise<void>;
@@ -42,7 +42,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
   /** The seqs that are on the screen. */
   let drawn = new Set<number>();
   /** Messages whose turn started before their number was known here. */
-  const begun = new Set<string>();
+  const startedIds = new Set<string>();
   /** Messages from elsewhere that arrived while an answer was in progress. */
   let held: Message[] = [];
   let growing: ReturnType<ConversationView["startAnswer"]> | undefined;
@@ -59,7 +59,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
   function show(message: Message): void {
     const id = message.origin?.platformMessageId;
     if (id !== undefined) {
-      begun.add(id);
+      startedIds.add(id);
       pending.remove(id);
     }
     // Messages that a fork shares with its origin have the origin's numbers.
@@ -133,7 +133,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     },
     handleEvent(event) {
       if (event.session !== session?.id) return;
-      if (event.type === "begun") {
+      if (event.type === "started") {
         for (const input of event.inputs) show(input);
         answeredFrom = Math.max(0, ...event.inputs.map(({ seq }) => seq));
         growing = view.startAnswer();
@@ -141,7 +141,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
       else if (growing !== undefined && event.type === "tool_call") breakOff(formatToolCall(event.call));
       else if (growing !== undefined && event.type === "tool_result") breakOff(formatToolResult(event.parts));
       else if (growing !== undefined && (event.type === "approval" || event.type === "message")) breakOff();
-      else if (event.type === "broken") view.showError((event.error as Error).message);
+      else if (event.type === "turn_failed") view.showError((event.error as Error).message);
       else if (event.type === "ended") {
         const { outcome, reason, seqs } = event.end;
         const last = growing === undefined ? 0 : Math.max(0, ...seqs);
@@ -156,7 +156,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
       if (event.type !== "text") void refresh();
     },
     addPending(messageId, text) {
-      if (!begun.has(messageId)) pending.add(messageId, text);
+      if (!startedIds.has(messageId)) pending.add(messageId, text);
     },
     refresh,
     current: () => session?.id,

@@ -16,7 +16,8 @@ import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
 import { type RunnerLife, runnerLife } from "../../../system/runner-life.ts";
 import { systemClock, systemZone } from "../../../system/system-clock.ts";
-import { type AgentChat, openAgentChat, type TalkEvent } from "../../../turns/agent-chat.ts";
+import type { TurnEvent } from "../../../turns/active-turns.ts";
+import { type AgentChat, openAgentChat } from "../../../turns/agent-chat.ts";
 import type { TurnHooks } from "../../../turns/turn-hooks.ts";
 import { watchLocalProcesses } from "../../../turns/watch-local.ts";
 import type { Config } from "../../config/config.ts";
@@ -50,7 +51,7 @@ export interface ChatOptions {
   /** Absent when nothing is configured. */
   readonly config?: Config | undefined;
   readonly plugins?: LoadedPlugins | undefined;
-  onEvent(event: TalkEvent): void;
+  onEvent(event: TurnEvent): void;
   notify(text: string): void;
   /** Reports that the database file was lost. The process exits afterwards. */
   onStoreLost(text: string): void;
