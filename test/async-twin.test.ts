@@ -82,12 +82,15 @@ export function listNames(db: Db, ids: readonly number[]): string {
   return joinNames(
     ids
       // the known ones
-      .filter((id) => isKnown(id))
+      .filter(isKnown)
       .map((id) => getName(db, id)),
   );
 }
 function buildCheck(db: Db): (id: number) => boolean {
   return (id) => db.index.find(String(id)).length > 0;
+}
+export function isSame(person: ReturnType<typeof getPerson>, id: number): boolean {
+  return person?.id === id;
 }
 export function isEmpty(db: Db): boolean {
   return !db.all("select 1 from people").some(({}) => true);
@@ -133,12 +136,15 @@ export const OPERATIONS: Record<string, () => Promise<Record<string, Operation>>
         return joinNames(
           await mapInOrder((await filterInOrder(ids
             // the known ones
-            , async (id) => await isKnown(id)))
+            , isKnown))
             , async (id) => await getName(db, id)),
         );
       }
       async function buildCheck(db: Db): Promise<(id: number) => Promise<boolean>> {
         return async (id) => (await db.index.find(String(id))).length > 0;
+      }
+      export function isSame(person: Awaited<ReturnType<typeof getPerson>>, id: number): boolean {
+        return person?.id === id;
       }
       export async function isEmpty(db: Db): Promise<boolean> {
         return !(await db.all("select 1 from people")).some(({}) => true);

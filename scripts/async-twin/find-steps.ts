@@ -45,7 +45,8 @@ export function findSteps(program: ts.Program, sources: readonly ts.SourceFile[]
   const calls = new Set<ts.Node>();
   const arrayCalls = new Set<ts.Node>();
   const problems: Problem[] = [];
-  const candidates: ts.CallExpression[] = [];
+  /** Every call, and the declarations of the functions that it may call. */
+  const candidates = new Map<ts.CallExpression, readonly ts.Node[]>();
   const uses: FunctionUse[] = [];
   const connections = new Set<ts.Node>();
 
@@ -59,16 +60,15 @@ export function findSteps(program: ts.Program, sources: readonly ts.SourceFile[]
   for (const source of sources) {
     walk(source, (node) => {
       if (ts.isFunctionLike(node) && takesConnection(node)) functions.add(node);
-      if (ts.isCallExpression(node)) candidates.push(node);
+      if (ts.isCallExpression(node)) candidates.set(node, listCallees(node));
       if (ts.isMethodDeclaration(node) || (ts.isExpression(node) && isValue(node))) addUse(node);
     });
   }
   let size: number;
   do {
     size = functions.size + calls.size + arrayCalls.size;
-    for (const call of candidates) {
-      if (!calls.has(call) && listCallees(call).some((callee) => functions.has(callee))) addCall(calls, call);
-    }
+    for (const [call, callees] of candidates)
+      if (!calls.has(call) && callees.some((callee) => functions.has(callee))) addCall(calls, call);
     for (const use of uses) followUse(use);
   } while (functions.size + calls.size + arrayCalls.size > size);
   for (const use of uses) checkUse(use);
