@@ -60,7 +60,7 @@ function timesDone({ folder }: Acpx): number {
 }
 
 // Run concurrently, because each mostly waits.
-describe.concurrent("a client that others have written", { timeout: 120_000 }, () => {
+describe.concurrent("a client by other authors", { timeout: 120_000 }, () => {
   it("answers the second prompt of a session with the context of the first", async (context) => {
     const { acpx, server } = await withModel(context, [
       { say: ["Good ", "morning"] },
@@ -99,7 +99,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
       .slice(before)
       .map(({ message }) => message);
     expect(methodsIn(wire)).toContain("session/resume");
-    expect(saidIn(wire)).toBe("The end"); // nothing that acpx has already is told to it again
+    expect(saidIn(wire)).toBe("The end"); // acpx gets no message a second time
     expect(lastRead(server)).toEqual([
       "user: hello",
       "assistant: Good morning",
@@ -245,7 +245,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     const wire = linesOf<WireMessage>(out);
     expect(methodsIn(wire)).toContain("session/request_permission");
     expect([saidIn(wire), timesDone(acpx)]).toEqual(["Then not.", 0]);
-    expect(code).toBe(5); // as acpx says that it denied something
+    expect(code).toBe(5); // the mark of acpx for a denied action
   });
 
   it("runs the agent's commands in its own terminal and returns their output", async (context) => {

@@ -207,7 +207,7 @@ describe("an editor that disconnects", () => {
     const { sessionId } = await editor.open();
     const quiet = await editor.open();
     const prompts = [editor.prompt(sessionId, "one"), editor.prompt(sessionId, "two")];
-    for (const prompted of prompts) prompted.catch(() => {}); // nobody is there to be answered
+    for (const prompted of prompts) prompted.catch(() => {}); // the request gets no answer
     const answer = await agent.asked();
     await answer.say("Half an ans");
     await editor.until(() => editor.words(sessionId) || undefined);
@@ -235,10 +235,10 @@ describe("an editor that disconnects", () => {
   const ways: Readonly<Record<string, (child: ReturnType<typeof startCli>["process"]) => unknown>> = {
     "closes the input": (child) => child.stdin.end(),
     "reads no more": (child) => child.stdout.destroy(),
-    "asks the program to end": (child) => child.kill("SIGTERM"),
+    "sends SIGTERM": (child) => child.kill("SIGTERM"),
   };
   it.each(Object.entries(ways))(
-    "and %s has the program end by itself, with what was said",
+    "makes the process end and keeps the messages when it %s",
     async (_, leave) => {
       const temporary = temporaryFolder();
       onTestFinished(() => temporary.remove());
@@ -250,7 +250,7 @@ describe("an editor that disconnects", () => {
       const editor = editorAt(child.stdin, child.stdout, { cwd: temporary.path });
       await editor.initialize();
       const { sessionId } = await editor.open();
-      editor.prompt(sessionId, "go").catch(() => {}); // nobody is there to be answered
+      editor.prompt(sessionId, "go").catch(() => {}); // the request gets no answer
       const shown = await editor.until(() =>
         editor.words(sessionId).length > 20 ? editor.words(sessionId) : undefined,
       );

@@ -74,7 +74,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
 
   it.runIf(isProof).each<[keyof Findings, string, Harm]>([
     ["lost", "a prompt", at(({ whole }) => whole, without)],
-    ["lost", "words of an answer", at(({ text }) => text, without)],
+    ["lost", "text of an answer", at(({ text }) => text, without)],
     ["lost", "a thought", at(({ thought }) => thought, without)],
     ["lost", "a plan", at(({ plan }) => plan, without)],
     ["lost", "a call", at(({ call }) => call, without)],
@@ -90,14 +90,18 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
           ),
       ),
     ],
-    ["lost", "what was broken off", (replay, { stopped, next }) => replay.toSpliced(stopped, next - stopped)],
+    [
+      "lost",
+      "an interrupted answer",
+      (replay, { stopped, next }) => replay.toSpliced(stopped, next - stopped),
+    ],
     ["lost", "everything", () => []],
     ["doubled", "a prompt", at(({ whole }) => whole, repeated)],
-    ["doubled", "words", at(({ text }) => text, repeated)],
+    ["doubled", "text", at(({ text }) => text, repeated)],
     ["doubled", "a call", at(({ call }) => call, repeated)],
     [
       "broken",
-      "a prompt that nobody typed",
+      "an invented prompt",
       at(
         ({ whole }) => whole,
         (index) =>
@@ -109,7 +113,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     ],
     [
       "broken",
-      "words that nobody said",
+      "invented text",
       at(
         ({ text }) => text,
         (index) =>
@@ -121,7 +125,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     ],
     [
       "broken",
-      "other words",
+      "changed text",
       at(
         ({ text }) => text,
         (index) =>
@@ -133,7 +137,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     ],
     [
       "broken",
-      "another plan",
+      "a changed plan",
       at(
         ({ plan }) => plan,
         (index) => changed(index, (update) => ({ ...update, entries: [] })),
@@ -141,7 +145,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     ],
     [
       "broken",
-      "a call that goes on",
+      "a call that is still in progress",
       at(
         ({ call }) => call,
         (index) => changed(index, (update) => ({ ...update, status: "in_progress" })),
@@ -157,13 +161,13 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     ],
     [
       "lost",
-      "a message under another name",
+      "a message with another id",
       at(
         ({ text }) => text,
         (index) => changed(index, (update) => ({ ...update, messageId: "other" })),
       ),
     ],
-    ["broken", "a mark that is gone", at(({ end }) => end, without)],
+    ["broken", "a missing mark", at(({ end }) => end, without)],
     [
       "broken",
       "two prompts in another order",

@@ -18,7 +18,7 @@ function using(tool: string): Agent {
 }
 
 describe("a malformed entry among an editor's MCP servers", () => {
-  it("is left out with a sentence that names it, and the session opens", async () => {
+  it("is skipped with a notice that names it, and the session opens", async () => {
     const room = editorRoom({ agent: using("good__add") });
     const editor = await room.editor();
     const { command, args } = server("good");

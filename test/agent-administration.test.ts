@@ -17,7 +17,7 @@ const REFUSED = /postrider: An agent's tool started this command\. .* Run it you
 
 interface Room {
   readonly home: string;
-  /** What the agent's shell runs to reach the program. */
+  /** The shell command that runs the CLI in this home. */
   readonly postrider: string;
   readonly work: string;
   /** The command as the agent's tool runs it. */
@@ -26,7 +26,7 @@ interface Room {
   keeperPid(): Promise<number | undefined>;
 }
 
-/** A home with its real keeper and the tool `terminal`, with nobody in between who asks. */
+/** A home with its real keeper and the tool `terminal`, without an approval in between. */
 async function room(environment = buildChildEnvironment(process.env)): Promise<Room> {
   const keeper = await keeperRoom();
   const { store, processes, home } = keeper;
@@ -67,7 +67,7 @@ async function room(environment = buildChildEnvironment(process.env)): Promise<R
   };
 }
 
-describe("what an agent's tool starts", () => {
+describe("a command that an agent's tool starts", () => {
   it.each([
     ["config set", "config set access.allow_all true"],
     ["config set", "config set tools.member all"],
@@ -75,7 +75,7 @@ describe("what an agent's tool starts", () => {
     ["sessions search", "sessions search hello --everyone"],
     ["sessions list", "sessions list"],
     ["the chat", "-q hello --agent echo"],
-  ])("does not administer Postrider: %s", async (_, args) => {
+  ])("cannot administer Postrider: %s", async (_, args) => {
     const { terminal, postrider, config } = await room();
     const { text, failed } = await terminal(`${postrider} ${args}`);
     expect(text).toMatch(REFUSED);
@@ -84,7 +84,7 @@ describe("what an agent's tool starts", () => {
     expect(config()).toBe("");
   });
 
-  it("is told why as JSON, with a code of its own", async () => {
+  it("gets the reason as JSON, with its own error code", async () => {
     const { terminal, postrider } = await room();
     const { text } = await terminal(`${postrider} sessions list --json`);
     expect(JSON.parse(text.split("\n")[0] ?? "")).toMatchObject({ error: { code: "run_by_agent" } });
@@ -95,14 +95,14 @@ describe("what an agent's tool starts", () => {
     ["bash -c", (line: string) => `bash -c 'bash -c "env -i ${line}; true"'`],
     ["setsid", (line: string) => `setsid --wait env -i ${line}`],
     ["a terminal by script", (line: string) => `script -qec "env -i ${line}" /dev/null`],
-  ])("does not get around that by %s", async (_, wrapped) => {
+  ])("cannot bypass the check with %s", async (_, wrapped) => {
     const { terminal, postrider, config } = await room();
     const { text } = await terminal(wrapped(`${postrider} config set access.allow_all true`));
     expect(text).toMatch(REFUSED);
     expect(config()).toBe("");
   });
 
-  it("does not get around that in a terminal of its own", async () => {
+  it("cannot bypass the check in a pseudo-terminal", async () => {
     const { terminal, postrider, config } = await room();
     const { text } = await terminal(`env -i ${postrider} config set access.allow_all true`, { pty: true });
     expect(text.replaceAll(/\s+/g, " ")).toMatch(REFUSED);
@@ -113,13 +113,13 @@ describe("what an agent's tool starts", () => {
     ["nohup", "(nohup sh act.sh &)", {}],
     ["setsid and an empty environment", "setsid -f env -i sh act.sh", {}],
     ["setsid, from a terminal", "setsid -f env -i sh act.sh", { pty: true }],
-  ])("does not get around that by outliving its parents: %s", async (_, start, how) => {
+  ])("cannot bypass the check after its parent processes have ended: %s", async (_, start, how) => {
     const { terminal, postrider, config, work } = await room();
     const act = `while [ ! -e go ]; do sleep 0.02; done
 ${postrider} config set access.allow_all true >said 2>&1
 touch over`;
     writeFileSync(join(work, "act.sh"), act);
-    // Nothing that it has open leads to whoever started it.
+    // No open file leads back to the process that started it.
     await terminal(`${start} </dev/null >/dev/null 2>&1`, how);
     writeFileSync(join(work, "go"), "");
     while (!existsSync(join(work, "over"))) await pause();
@@ -127,14 +127,14 @@ touch over`;
     expect(config()).toBe("");
   });
 
-  it("is known by its keeper, too, where no limit can be set", async () => {
+  it("inherits the agent mark from the environment of the keeper", async () => {
     const { terminal, keeperPid } = await room();
     await terminal("true");
     const environment = readFileSync(`/proc/${await keeperPid()}/environ`, "utf8").split("\0");
     expect(environment).toContain(`${AGENT_MARK}=1`);
   });
 
-  it("is known by ps where the system tells nothing else", async () => {
+  it("is found by the output of ps if the system has no other source", async () => {
     const { terminal } = await room();
     const { text } = await terminal(`echo $$; ps ${PS_ARGUMENTS.join(" ")}`);
     const [shell, ...listing] = text.split("\n");
@@ -143,18 +143,18 @@ touch over`;
     expect(isKeeperDescendant("", process.pid)).toBe(false);
   });
 
-  it("may still ask what concerns nobody: the version, help, a key, whether the gateway runs", async () => {
+  it("can read what is not private: the version, the help, a key, and the gateway's status", async () => {
     const { terminal, postrider } = await room();
     for (const args of ["--version", "config set --help", "help pair link", "key --help"])
       expect(await terminal(`${postrider} ${args}`)).toMatchObject({ failed: false });
     expect((await terminal(`${postrider} gateway status`)).text).toContain("It ended with code 3");
-    // What follows two dashes is no option.
+    // An argument after two dashes is no option.
     expect((await terminal(`${postrider} sessions search --everyone -- --help`)).text).toMatch(REFUSED);
   });
 });
 
-describe("a person in a shell of their own", () => {
-  it("administers Postrider, with the same keeper running beside them", async () => {
+describe("a person in their own shell", () => {
+  it("can administer Postrider while the same keeper runs", async () => {
     const { terminal, home, config } = await room();
     await terminal("true");
     expect(await cli(home, "config", "set", "access.allow_all", "true")).toMatchObject({ code: 0, err: "" });

@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { checkCopy } from "./backup-kill/checker.ts";
 import { type BackupKillReport, driveBackupKills } from "./backup-kill/drive.ts";
 import { keysIn } from "./kill/checker.ts";
+import { copyDamaged } from "./support/copy-damaged.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { schedule } from "./support/schedule.ts";
-import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_305;
 const BACKUPS = schedule(2, 5);
 
-describe("copies of a home in which 64 sessions write and writers are killed", () => {
+describe("backups of a home with 64 busy sessions and killed writers", () => {
   let report: BackupKillReport;
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe("copies of a home in which 64 sessions write and writers are killed", (
     return () => temporary.remove();
   }, 120_000);
 
-  it("are of one instant: all that was acknowledged then, whole and once", () => {
+  it("are of one instant: they contain every message acknowledged by then, once", () => {
     expect(report.errors).toEqual([]);
     expect(report.copies).toBe(BACKUPS);
     expect(report.kills).toBeGreaterThan(0);
@@ -31,7 +31,7 @@ describe("copies of a home in which 64 sessions write and writers are killed", (
   });
 
   // A check that cannot fail proves nothing.
-  it("are checked by something that would notice a gap before what is there, and a double", () => {
+  it("are checked by a judge that detects gaps and duplicates", () => {
     const { last, journal } = report;
     if (last === undefined) throw new Error("there is no copy");
     const present = keysIn(last.database);
@@ -41,13 +41,13 @@ describe("copies of a home in which 64 sessions write and writers are killed", (
     );
     if (one === undefined) throw new Error("nothing was appended");
     const texts = `text like '[${one.key}] %'`;
-    const gap = spoiled(last.database, `delete from messages where ${texts}`);
+    const gap = copyDamaged(last.database, `delete from messages where ${texts}`);
     expect(checkCopy(gap, journal, last).lost).toContainEqual(expect.stringContaining(one.key));
-    // Nobody knows when the copy was begun: what is there tells that this had been acknowledged.
+    // The start time of the copy is unknown, but its content shows that this was acknowledged before.
     expect(checkCopy(gap, journal, { ...last, before: 0 }).lost).toContainEqual(
       expect.stringContaining(one.key),
     );
-    const double = spoiled(
+    const double = copyDamaged(
       last.database,
       `insert into messages (id, at, role, text) select (select max(id) from messages) + 1, at, role, text
        from messages where ${texts} limit 1`,

@@ -25,7 +25,7 @@ beforeEach(() => {
   database = join(home, "postrider.db");
 });
 
-/** A home in which these words were said, one message each. */
+/** A home with these messages. */
 async function homeWith(where: string, ...words: string[]): Promise<void> {
   mkdirSync(where, { recursive: true, mode: 0o700 });
   const store = await sqliteStore({ file: join(where, "postrider.db"), mode: "in-process" });
@@ -40,7 +40,7 @@ function hashOf(file: string): string {
 }
 
 describe("postrider backup", () => {
-  it("copies one instant while 64 sessions of another process talk without pause, and restores it", async () => {
+  it("copies one instant while 64 sessions of another process write, and restores it", async () => {
     mkdirSync(home, { mode: 0o700 });
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
@@ -51,7 +51,7 @@ describe("postrider backup", () => {
     const before = await talker.heard<SaidByTalker>(({ step }) => step === "so far");
     const { code, out, err } = await cli(home, "backup", file, "--json");
     expect([code, err]).toEqual([0, ""]);
-    // What was not begun by now cannot be in it; 64 are under way.
+    // Later messages cannot be in the copy; 64 are in progress.
     const after = look(database, (db) => db.prepare("select max(n) from inbox").pluck().get() as number);
     talker.tell("stop");
     const stopped = await talker.heard<SaidByTalker>(({ step }) => step === "stopped");
@@ -71,7 +71,7 @@ describe("postrider backup", () => {
       expect(all("pragma integrity_check")).toEqual([["ok"]]);
       expect(result.messages).toBe(all("select id from messages").length);
 
-      // The order of commits is the order of these numbers: what is in the copy is the beginning of it, without a gap.
+      // These numbers follow the order of commits: the copy contains a prefix of them, without a gap.
       for (const table of ["inbox", "deliveries", "turns"]) {
         const numbers = all(`select n from ${table} order by n`).map(([n]) => n);
         expect(numbers).toEqual(numbers.map((_, index) => index + 1));
@@ -100,7 +100,7 @@ describe("postrider backup", () => {
         const said = messages.get(session) ?? [];
         const name = Number(chat) - 1;
         const turns = Math.ceil(said.length / 2);
-        // Question and answer by turns; at the end perhaps a question whose turn runs, and then it is held.
+        // Questions and answers alternate; the last question may have a running turn, and then the session has a lease.
         expect(said).toEqual(
           Array.from({ length: said.length }, (_, at) => [
             at % 2,
@@ -121,7 +121,7 @@ describe("postrider backup", () => {
       expect(messages.size).toBe(64);
     });
 
-    // What was under way is taken up: nobody of the old home holds anything here.
+    // Turns in progress can be claimed: no process of the old home holds a lease here.
     const running = look(restored, (db) =>
       db.prepare("select count(*) from turns where state = 'running'").pluck().get(),
     );
@@ -130,14 +130,14 @@ describe("postrider backup", () => {
     expect((await store.turns.listClaimable({ now: Date.now() })).length).toBe(running);
   });
 
-  it("writes nothing but the result on stdout, and counts only for people who watch", async () => {
+  it("writes only the result to stdout, and no progress without a terminal", async () => {
     await homeWith(home, "hello");
     const { code, out, err } = await cli(home, "backup", join(folder, "copy.db"));
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/copy\.db: 1 session, 1 message, [\d.]+ kB, verified\.\n$/);
   });
 
-  it("counts up for someone who watches", async () => {
+  it("shows its progress in a terminal", async () => {
     await homeWith(home, "x".repeat(6_000_000));
     const [output, notices] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true })];
     const environment = { ...process.env, POSTRIDER_HOME: home };
@@ -148,7 +148,7 @@ describe("postrider backup", () => {
     expect(shown.endsWith("\r\u001B[K")).toBe(true);
   });
 
-  it("overwrites nothing unless told to", async () => {
+  it("overwrites a file only with --force", async () => {
     await homeWith(home, "hello");
     const file = join(folder, "copy.db");
     writeFileSync(file, "something precious");
@@ -164,7 +164,7 @@ describe("postrider backup", () => {
     expect(textsIn(database)).toEqual(["hello"]);
   });
 
-  it("makes no database when there is none, and no copy of a damaged one", async () => {
+  it("creates no missing database, and no copy of a damaged one", async () => {
     const file = join(folder, "copy.db");
     expect(await cli(home, "backup", file)).toMatchObject({ code: 3, out: "" });
     expect(readdirSync(folder)).toEqual([]);
@@ -180,7 +180,7 @@ describe("postrider backup", () => {
     expect(readdirSync(folder)).toEqual(["home"]);
   });
 
-  it("leaves no half copy when the disk is full, and says so", async () => {
+  it("leaves no partial copy on a full disk, and reports it", async () => {
     await homeWith(home, "x".repeat(3_000_000));
     const file = join(folder, "copy.db");
     const { code, out, err } = await cliOnFullDisk(home, 2000, "backup", file);
@@ -190,7 +190,7 @@ describe("postrider backup", () => {
     expect(textsIn(database)[0]).toHaveLength(3_000_000);
   });
 
-  it("says so when the folder cannot be written", async () => {
+  it("reports a folder that is not writable", async () => {
     await homeWith(home, "hello");
     const { code, err } = await cli(home, "backup", join(folder, "nowhere", "copy.db"));
     expect(code).toBe(1);
@@ -208,9 +208,9 @@ describe("postrider restore", () => {
     await cli(origin, "backup", copy);
   });
 
-  it("replaces a database only when told to, and keeps the old one with what stood in its log", async () => {
+  it("replaces a database only with --replace, and keeps the old one with its write-ahead log", async () => {
     await homeWith(home, "old words");
-    // As a killed process leaves it: the newest words are in the log.
+    // As a killed process leaves it: the newest messages are in the write-ahead log.
     const raw = new Database(database);
     raw.exec("update messages set text = 'newer words'");
     const left = join(folder, "left");
@@ -231,12 +231,12 @@ describe("postrider restore", () => {
     expect(textsIn(kept)).toEqual(["newer words"]);
     expect(textsIn(file)).toEqual(["from the copy"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    // Twice in a second: no name is used twice.
+    // Twice in a second: each kept file has a unique name.
     expect(await cli(left, "restore", copy, "--replace")).toMatchObject({ code: 0 });
     expect(readdirSync(left).filter((name) => name.includes("replaced")).length).toBe(2);
   });
 
-  it("keeps a damaged database, log and all, when it replaces it", async () => {
+  it("keeps a damaged database and its write-ahead log when it replaces it", async () => {
     mkdirSync(home, { mode: 0o700 });
     writeFileSync(database, "not a database any more".repeat(1000));
     writeFileSync(`${database}-wal`, "nor this");
@@ -248,7 +248,7 @@ describe("postrider restore", () => {
     expect(textsIn(database)).toEqual(["from the copy"]);
   });
 
-  it("refuses while another Postrider works with the home, and says which", async () => {
+  it("refuses while another process uses the home, and names it", async () => {
     await homeWith(home, "old words");
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
@@ -259,7 +259,7 @@ describe("postrider restore", () => {
     talker.tell("stop");
     await talker.ended;
 
-    // One that only looks, without being a runner, is noticed too.
+    // A process that only reads, without a runner, is detected too.
     const raw = new Database(database, { readonly: true });
     raw.prepare("select count(*) from messages").get();
     expect(await cli(home, "restore", copy, "--replace")).toMatchObject({ code: 5 });
@@ -316,7 +316,7 @@ describe("postrider restore", () => {
     );
   });
 
-  it("leaves the old database when the disk is full, and says so", async () => {
+  it("keeps the old database on a full disk, and reports it", async () => {
     const origin = join(folder, "large");
     await homeWith(origin, "x".repeat(3_000_000));
     const large = join(folder, "large.db");
@@ -329,7 +329,7 @@ describe("postrider restore", () => {
     expect(readdirSync(home).filter((name) => /new|replaced/.test(name))).toEqual([]);
   });
 
-  it("gives back what was said, to be read and gone on with", async () => {
+  it("restores the messages, and the session continues", async () => {
     expect(await cli(home, "restore", copy)).toMatchObject({ code: 0 });
     const store = await sqliteStore({ file: database, mode: "in-process" });
     onTestFinished(() => store.close());

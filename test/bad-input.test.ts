@@ -32,8 +32,8 @@ import { schedule } from "./support/schedule.ts";
 const who = { person: OWNER };
 const MODES = schedule(["workers"] as const, ["workers", "in-process"] as const);
 
-/** The error of a promise that must reject, in the form that every error of Postrider has. */
-async function refusal(promise: Promise<unknown>): Promise<PostriderError> {
+/** The error of a promise that must reject, with the fields of every error of Postrider. */
+async function getRefusal(promise: Promise<unknown>): Promise<PostriderError> {
   const error: unknown = await promise.then(
     (value) => expect.fail(`resolved with ${JSON.stringify(value)?.slice(0, 200)}`),
     (reason: unknown) => reason,
@@ -60,7 +60,7 @@ async function writeSample(file: string): Promise<void> {
   await store.close();
 }
 
-describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
+describe.each(MODES)("an invalid database file (%s)", (mode) => {
   let sample: string;
   beforeAll(async () => {
     const folder = temporaryFolder();
@@ -74,48 +74,52 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     ["garbage", "corrupt", (file) => writeFileSync(file, garbage(100_000))],
     ["a text", "corrupt", (file) => writeFileSync(file, "Dear diary,\n".repeat(1000))],
     ["one byte", "corrupt", (file) => writeFileSync(file, "x")],
-    ["nothing at all", "corrupt", (file) => writeFileSync(file, "")],
-    ["cut off in the middle", "corrupt", (file) => truncateSync(copied(file), Math.floor(size() / 2))],
-    ["cut off after the header", "corrupt", (file) => truncateSync(copied(file), 100)],
-    ["with a damaged first line", "corrupt", (file) => overwrite(copied(file), 0, garbage(16))],
-    ["with a damaged page size", "corrupt", (file) => overwrite(copied(file), 16, Buffer.from([0xff, 0xff]))],
-    ["with a damaged schema", "corrupt", (file) => overwrite(copied(file), 100, garbage(3996))],
-    ["from the future", "newer_schema", (file) => change(copied(file), "pragma user_version = 99")],
+    ["an empty file", "corrupt", (file) => writeFileSync(file, "")],
+    ["cut off in the middle", "corrupt", (file) => truncateSync(copySample(file), Math.floor(size() / 2))],
+    ["cut off after the header", "corrupt", (file) => truncateSync(copySample(file), 100)],
+    ["with a damaged first line", "corrupt", (file) => overwrite(copySample(file), 0, garbage(16))],
+    [
+      "with a damaged page size",
+      "corrupt",
+      (file) => overwrite(copySample(file), 16, Buffer.from([0xff, 0xff])),
+    ],
+    ["with a damaged schema", "corrupt", (file) => overwrite(copySample(file), 100, garbage(3996))],
+    ["with a newer schema", "newer_schema", (file) => change(copySample(file), "pragma user_version = 99")],
     [
       "another program's",
       "corrupt",
       (file) => change(file, "create table recipes (name text); insert into recipes values ('soup')"),
     ],
     [
-      "another program's, with a version of its own",
+      "another program's, with its own version",
       "corrupt",
       (file) =>
         change(file, "create table recipes (name text); pragma user_version = 1; pragma application_id = 7"),
     ],
-  ])("is refused and left as it is: %s", async (_what, code, harm) => {
+  ])("is refused and not changed: %s", async (_what, code, harm) => {
     const file = join(folderOf(), "postrider.db");
     harm(file);
     const before = readFileSync(file);
-    const error = await refusal(sqliteStore({ file, mode }));
+    const error = await getRefusal(sqliteStore({ file, mode }));
     expect(error.code).toBe(code);
     expect(error.message).toContain("postrider.db");
     expect(readFileSync(file).equals(before)).toBe(true);
-    // Neither a new database nor the beginnings of one.
+    // Neither a new database nor a partial one.
     expect(readdirSync(dirname(file)).filter((name) => name.includes(".new-"))).toEqual([]);
-    // Asking again changes nothing either.
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe(code);
+    // A second attempt changes nothing either.
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe(code);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it("says so when the damage is in the middle, gives what is whole, and leaves the file as it is", async () => {
+  it("with damaged pages reports them, returns the intact messages, and is not changed", async () => {
     const file = join(folderOf(), "postrider.db");
-    copied(file);
+    copySample(file);
     const store = await sqliteStore({ file, mode });
     const sessions = createSessions({ store });
     await sessions.create(who, { id: "other" });
     await sessions.append(who, "other", { role: "user", text: "whole" });
     await store.close();
-    // The pages on which long texts go on, and only those: what begins with 13 is a leaf, which others share.
+    // Only the overflow pages of long texts: a page that starts with 13 is a leaf, which other messages share.
     const bytes = readFileSync(file);
     for (let at = 4096; at < bytes.length; at += 4096) {
       const page = bytes.subarray(at, at + 4096);
@@ -125,60 +129,60 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     const opened = await sqliteStore({ file, mode });
     onTestFinished(() => opened.close());
     const again = createSessions({ store: opened });
-    expect((await refusal(again.history(who, "talk"))).code).toBe("corrupt");
-    expect((await refusal(again.messages(who, "talk"))).code).toBe("corrupt");
-    expect((await refusal(again.export(who, "talk"))).code).toBe("corrupt");
+    expect((await getRefusal(again.history(who, "talk"))).code).toBe("corrupt");
+    expect((await getRefusal(again.messages(who, "talk"))).code).toBe("corrupt");
+    expect((await getRefusal(again.export(who, "talk"))).code).toBe("corrupt");
     expect(await again.history(who, "other")).toMatchObject([{ parts: [{ text: "whole" }] }]);
     await opened.close();
     expect(readFileSync(file).equals(bytes)).toBe(true);
   });
 
-  it("is refused when it is a folder", async () => {
+  it("is refused if it is a folder", async () => {
     const file = join(folderOf(), "postrider.db");
     mkdirSync(file);
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe("read_only");
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe("read_only");
     expect(readdirSync(file)).toEqual([]);
   });
 
-  it("is not made when its folder is missing", async () => {
+  it("is not created in a missing folder", async () => {
     const file = join(folderOf(), "missing", "postrider.db");
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe("read_only");
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe("read_only");
     expect(existsSync(dirname(file))).toBe(false);
   });
 
-  it("is not made beside the log of a database that is gone", async () => {
+  it("is not created beside the write-ahead log of a missing database", async () => {
     const file = join(folderOf(), "postrider.db");
     const log = garbage(5000);
     writeFileSync(`${file}-wal`, log);
-    expect((await refusal(sqliteStore({ file, mode }))).code).toBe("corrupt");
+    expect((await getRefusal(sqliteStore({ file, mode }))).code).toBe("corrupt");
     expect(existsSync(file)).toBe(false);
     expect(readFileSync(`${file}-wal`).equals(log)).toBe(true);
   });
 
-  it.each([null, undefined, 7, "", {}, [], "a\0b"])("is not made for the name %j", async (name) => {
+  it.each([null, undefined, 7, "", {}, [], "a\0b"])("is not created for the name %j", async (name) => {
     const options = { file: name as string, mode };
-    expect((await refusal(sqliteStore(options))).code).toBe("invalid_input");
-    expect((await refusal(sqliteStore(name as unknown as { file: string }))).code).toBe("invalid_input");
+    expect((await getRefusal(sqliteStore(options))).code).toBe("invalid_input");
+    expect((await getRefusal(sqliteStore(name as unknown as { file: string }))).code).toBe("invalid_input");
   });
 
   it.each([{ maxBytes: Number.NaN }, { maxBytes: -1 }, { maxBytes: "1" }, { mode: "threads" }])(
-    "is not made for the option %j",
+    "is not created for the option %j",
     async (option) => {
       const file = join(folderOf(), "postrider.db");
       const options = { file, mode, ...option } as unknown as { file: string };
-      expect((await refusal(sqliteStore(options))).code).toBe("invalid_input");
+      expect((await getRefusal(sqliteStore(options))).code).toBe("invalid_input");
       expect(existsSync(file)).toBe(false);
     },
   );
 
-  function copied(file: string): string {
+  function copySample(file: string): string {
     copyFileSync(sample, file);
     return file;
   }
 });
 
-describe("a folder in which one may not write", () => {
-  /** Opens the file in a process to which the rights of files apply: root, as it is, may write anywhere. */
+describe("a folder that is not writable", () => {
+  /** Opens the file in a process to which file permissions apply: root can write anywhere. */
   function openWithin(file: string): { readonly code: string; readonly message: string } {
     const program = fileURLToPath(new URL("./bad-input/open.ts", import.meta.url));
     const command = [process.execPath, program, file];
@@ -200,7 +204,7 @@ describe("a folder in which one may not write", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("keeps the database that is in it, readable or not", async () => {
+  it("keeps its database unchanged, readable or not", async () => {
     const folder = folderOf();
     const file = join(folder, "postrider.db");
     await writeSample(file);
@@ -215,7 +219,7 @@ describe("a folder in which one may not write", () => {
   });
 });
 
-describe.each(MODES)("what a program gives (%s)", (mode) => {
+describe.each(MODES)("an argument of the sessions API (%s)", (mode) => {
   let store: Store;
   let sessions: Sessions;
   let stored: readonly Message[] | undefined;
@@ -239,7 +243,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
       folder.remove();
     };
   });
-  // Whatever was refused, what was stored before is still there.
+  // Stored data survives every refused call.
   beforeEach(() => {
     onTestFinished(async () => {
       expect(await sessions.history(who, "kept")).toEqual(stored);
@@ -247,7 +251,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     });
   });
 
-  // Each method with arguments that are right; the tests put a wrong one in each place.
+  // Each method with valid arguments; the tests replace one argument at a time by an invalid one.
   const message = { role: "user", text: "x" };
   const calls: Readonly<Record<keyof Sessions, readonly unknown[]>> = {
     open: [{ platform: "telegram", chatId: "1" }, {}],
@@ -319,8 +323,8 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     10n,
     Symbol("x"),
   ];
-  /** A method's promise; of `follow`, its first message, which it does not wait for. */
-  function called(name: keyof Sessions, args: readonly unknown[]): Promise<unknown> {
+  /** The promise of a method; for `follow`, the promise of its first message. */
+  function callMethod(name: keyof Sessions, args: readonly unknown[]): Promise<unknown> {
     const method = sessions[name] as (...args: readonly unknown[]) => unknown;
     if (name === "follow") {
       const [asker, id, options] = args;
@@ -337,7 +341,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
   }
 
   it.each(Object.keys(calls) as (keyof Sessions)[])(
-    "is answered or refused by %s, whatever its type",
+    "of any type is accepted or refused by %s",
     async (name) => {
       if ((await sessions.get(who, "talk")) === undefined) {
         await sessions.create(who, { id: "talk" });
@@ -348,7 +352,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
       let refused = 0;
       for (let place = 0; place < args.length; place += 1) {
         for (const value of wrong) {
-          const outcome = called(name, args.with(place, value));
+          const outcome = callMethod(name, args.with(place, value));
           const settled = await outcome.then(
             () => "answered",
             (error: unknown) => error,
@@ -356,8 +360,8 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
           if (settled === "answered") continue;
           refused += 1;
           const shown = typeof value === "object" ? JSON.stringify(value) : String(value).slice(0, 20);
-          const { code } = await refusal(Promise.reject(settled));
-          // "internal" would mean that nobody had thought of it.
+          const { code } = await getRefusal(Promise.reject(settled));
+          // "internal" would mean that the case is not handled.
           expect(code, `${name}, argument ${place}: ${shown}`).toMatch(
             /^(invalid_input|not_found|too_large|title_taken|nothing_to_(un|re)do|ambiguous)$/,
           );
@@ -377,7 +381,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     { everyone: false },
     { everyone: 1 },
     { person: OWNER, chat: 7 },
-  ])("is never shown to %j", async (asker) => {
+  ])("cannot be %j as the asker", async (asker) => {
     const nobody = asker as { person: string };
     for (const read of [
       () => sessions.history(nobody, "kept"),
@@ -387,11 +391,11 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
       () => sessions.find(nobody, "kept"),
       () => sessions.stats(nobody),
     ]) {
-      expect((await refusal(read())).code).toBe("invalid_input");
+      expect((await getRefusal(read())).code).toBe("invalid_input");
     }
   });
 
-  it("is refused when it is a part of 30 MB, as text and as bytes", async () => {
+  it("is refused as a part of 30 MB, as text and as bytes", async () => {
     const large = 30 * 1024 * 1024;
     const inputs = [
       { role: "user" as const, text: "x".repeat(large) },
@@ -405,12 +409,12 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
       { role: "user" as const, text: "x", reasoning: "x".repeat(large) },
     ];
     for (const input of inputs) {
-      expect((await refusal(sessions.append(who, "kept", input))).code).toBe("too_large");
-      expect((await refusal(sessions.rewrite(who, "kept", [input]))).code).toBe("too_large");
+      expect((await getRefusal(sessions.append(who, "kept", input))).code).toBe("too_large");
+      expect((await getRefusal(sessions.rewrite(who, "kept", [input]))).code).toBe("too_large");
     }
   });
 
-  it("is kept when it is as large as may be", async () => {
+  it("is stored at the maximum size", async () => {
     const data = Buffer.from(garbage(MAX_PART_BYTES));
     await sessions.create(who, { id: "large" });
     await sessions.append(who, "large", { role: "user", parts: [{ type: "file", mimeType: "a/b", data }] });
@@ -442,11 +446,13 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     "%2e%2e",
     "'; drop table messages; --",
     "x".repeat(10_000),
-  ])("is no session's id: %j", async (id) => {
-    expect((await refusal(sessions.create(who, { id }))).code).toBe("invalid_input");
-    expect((await refusal(sessions.fork(who, "kept", { id }))).code).toBe("invalid_input");
-    expect((await refusal(sessions.append(who, id, { role: "user", text: "x" }))).code).toBe("invalid_input");
-    expect((await refusal(sessions.title(who, id, "x"))).code).toBe("invalid_input");
+  ])("is refused as a session id: %j", async (id) => {
+    expect((await getRefusal(sessions.create(who, { id }))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.fork(who, "kept", { id }))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.append(who, id, { role: "user", text: "x" }))).code).toBe(
+      "invalid_input",
+    );
+    expect((await getRefusal(sessions.title(who, id, "x"))).code).toBe("invalid_input");
     expect(await sessions.history(who, id)).toBeUndefined();
     expect(await sessions.get(who, id)).toBeUndefined();
   });
@@ -458,15 +464,17 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     ["\u202eright\u202c to \u2066left\u2069", "right to left"],
     ["half \ud83d of a face", "half of a face"],
     ["zero\u200bwidth\ufeff", "zerowidth"],
-  ])("is a title that shows on one line: %j", async (given, kept) => {
+  ])("is cleaned to one line as a title: %j", async (given, kept) => {
     await sessions.create(who, { id: "titled" });
     expect((await sessions.title(who, "titled", given)).title).toBe(kept);
     await sessions.remove(who, "titled");
   });
 
-  it("is no title when it is longer than anyone reads", async () => {
-    expect((await refusal(sessions.title(who, "kept", "x".repeat(10_000)))).code).toBe("invalid_input");
-    expect((await refusal(sessions.create(who, { title: "x".repeat(10_000) }))).code).toBe("invalid_input");
+  it("is refused as a title if it is too long", async () => {
+    expect((await getRefusal(sessions.title(who, "kept", "x".repeat(10_000)))).code).toBe("invalid_input");
+    expect((await getRefusal(sessions.create(who, { title: "x".repeat(10_000) }))).code).toBe(
+      "invalid_input",
+    );
   });
 
   it.each([
@@ -481,13 +489,13 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     { platform: "telegram", chatId: ["1"] },
     { platform: "telegram", chatId: "1", userId: { id: 1 } },
     { platform: "telegram", chatId: "1", threadId: "a\u2028b" },
-  ])("is no source: %j", async (from) => {
-    expect((await refusal(sessions.open(from as { platform: string; chatId: string }))).code).toBe(
+  ])("is refused as a source: %j", async (from) => {
+    expect((await getRefusal(sessions.open(from as { platform: string; chatId: string }))).code).toBe(
       "invalid_input",
     );
   });
 
-  it("is another chat for every other spelling of its id, however strange", async () => {
+  it("is a different chat for each spelling of a chat id", async () => {
     const ids = [
       "../1",
       "1/..",
@@ -505,7 +513,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     expect(new Set(opened.map(({ conversation }) => conversation.key)).size).toBe(ids.length);
   });
 
-  it("comes back as it was said, with every character that a database can hold", async () => {
+  it("keeps every character of a text that the database can store", async () => {
     const said = [
       "a\0b",
       "\u001b[31mred",
@@ -562,12 +570,12 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     "a OR ".repeat(5000),
     "word ".repeat(20_000),
     "x".repeat(1_000_000),
-  ])("is a search that finds something or nothing: %j", async (query) => {
+  ])("is accepted as a search query: %j", async (query) => {
     const shown = query.length > 50 ? query.slice(0, 50) : query;
     expect(Array.isArray(await sessions.search(who, query)), shown).toBe(true);
   });
 
-  it("is a search, whatever the text", async () => {
+  it("is accepted as a search query for any text", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary", maxLength: 40 }), async (query) => {
         expect(await sessions.search(who, query)).toBeInstanceOf(Array);
@@ -576,7 +584,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     );
   });
 
-  it("is answered by nothing when nobody knows the id, and changes nothing", async () => {
+  it("with an unknown id returns nothing, and changes nothing", async () => {
     const id = "20260101_000000_00000000";
     expect(await sessions.history(who, id)).toBeUndefined();
     expect(await sessions.messages(who, id)).toBeUndefined();
@@ -606,13 +614,13 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
       () => sessions.reset(who, 999_999),
       () => sessions.follow(who, id)[Symbol.asyncIterator]().next(),
     ]) {
-      expect((await refusal(change())).code).toBe("not_found");
+      expect((await getRefusal(change())).code).toBe("not_found");
     }
   });
 });
 
 describe.each(MODES)("a store (%s)", (mode) => {
-  it("says that it is closed, to every call, after it was closed", async () => {
+  it("rejects every call as closed after it was closed", async () => {
     const file = join(folderOf(), "postrider.db");
     const store = await sqliteStore({ file, mode });
     const sessions = createSessions({ store });
@@ -633,7 +641,7 @@ describe.each(MODES)("a store (%s)", (mode) => {
       () => store.turns.claim({ session: "kept", runner: "x", take: "one", now: 0 }),
       () => sessions.follow(who, "kept", { after: 0 })[Symbol.asyncIterator]().next(),
     ]) {
-      expect((await refusal(call())).code).toBe("closed");
+      expect((await getRefusal(call())).code).toBe("closed");
     }
     await store.close();
     const again = await sqliteStore({ file, mode });
@@ -641,7 +649,7 @@ describe.each(MODES)("a store (%s)", (mode) => {
     expect(await createSessions({ store: again }).history(who, "kept")).toHaveLength(1);
   });
 
-  it("shares its file with a second one", async () => {
+  it("shares its file with a second store", async () => {
     const file = join(folderOf(), "postrider.db");
     const stores = [await sqliteStore({ file, mode }), await sqliteStore({ file })];
     onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));

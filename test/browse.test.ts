@@ -26,7 +26,7 @@ function browse(options: TerminalOptions = {}): Terminal {
 }
 
 describe("postrider sessions browse", () => {
-  it("shows the newest first on a screen of its own, and leaves the terminal as it was", async () => {
+  it("shows the newest session first on an alternate screen, and restores the terminal", async () => {
     const terminal = browse();
     await terminal.waitFor("❯");
     expect(terminal.isFullScreen()).toBe(true);
@@ -39,7 +39,7 @@ describe("postrider sessions browse", () => {
     expectRestored(terminal);
   });
 
-  it("moves with the arrows, and loads more while one goes on", async () => {
+  it("moves with the arrow keys, and loads more sessions on demand", async () => {
     const terminal = browse();
     await terminal.waitFor("100+");
     terminal.press("down", "down");
@@ -58,7 +58,7 @@ describe("postrider sessions browse", () => {
     expect((await terminal.ended).code).toBe(0);
   });
 
-  it("narrows down while one types, among what is not loaded yet too, without capitals and accents", async () => {
+  it("filters all sessions while a person types, and ignores case and accents", async () => {
     const terminal = browse();
     await terminal.waitFor("❯");
     terminal.type("PLAN 24");
@@ -90,7 +90,7 @@ describe("postrider sessions browse", () => {
     expect((await terminal.ended).code).toBe(0);
   });
 
-  it("looks inside with Space, and goes back", async () => {
+  it("shows a session with Space, and returns to the list", async () => {
     const terminal = browse({ rows: 30 });
     await terminal.waitFor("❯");
     terminal.press("down", "space");
@@ -108,7 +108,7 @@ describe("postrider sessions browse", () => {
     expect((await terminal.ended).code).toBe(0);
   });
 
-  it("goes on in the chosen session with Enter", async () => {
+  it("continues the chosen session with Enter", async () => {
     const terminal = browse({ columns: 100, rows: 30 });
     await terminal.waitFor("❯");
     terminal.type("plan 100");
@@ -134,7 +134,7 @@ describe("postrider sessions browse", () => {
     },
   );
 
-  it("restores it after Ctrl-C", async () => {
+  it("restores the terminal after Ctrl-C", async () => {
     const terminal = browse();
     await terminal.waitFor("❯");
     terminal.press("ctrl-c");
@@ -143,7 +143,7 @@ describe("postrider sessions browse", () => {
     expectRestored(terminal);
   });
 
-  it("marks the choice without colours too", async () => {
+  it("marks the selected session also without colours", async () => {
     const terminal = browse({ environment: { NO_COLOR: "1" } });
     await terminal.waitFor(/❯ \w+ +plan 0/);
     expect(terminal.written()).not.toContain("\x1b[7m❯");
@@ -151,7 +151,7 @@ describe("postrider sessions browse", () => {
     await terminal.ended;
   });
 
-  it("prints the plain list where there is no terminal, and says so where there is nothing", async () => {
+  it("prints a plain list without a terminal, and a notice if there are no sessions", async () => {
     const piped = await home.run(["sessions", "browse"], { now: Date.now() });
     expect(piped.code).toBe(0);
     expect(piped.out).toMatch(/^HANDLE /);
@@ -164,7 +164,7 @@ describe("postrider sessions browse", () => {
   });
 });
 
-/** Nothing that was switched on is left on: cursor, paste marks, key reports, wrapping, screen. */
+/** Every terminal mode is restored: cursor, bracketed paste, key reports, wrapping, alternate screen. */
 function expectRestored(terminal: Terminal): void {
   const written = terminal.written();
   for (const [on, off] of [
@@ -185,13 +185,13 @@ describe("postrider sessions show in a terminal", () => {
       environment: { POSTRIDER_HOME: home.folder, ...environment },
     });
 
-  it("goes through the pager that is asked for", async () => {
+  it("uses the configured pager", async () => {
     const terminal = shows({ PAGER: "cat -n" });
     await terminal.waitFor(/\d+\s+Antwort 0/);
     expect((await terminal.ended).code).toBe(0);
   });
 
-  it("is printed when the pager is missing, or none is wanted", async () => {
+  it("is printed directly if the pager is missing or disabled", async () => {
     for (const environment of [
       { PAGER: "no-such-pager" },
       { PAGER: "" },
@@ -203,7 +203,7 @@ describe("postrider sessions show in a terminal", () => {
     }
   });
 
-  it("ends quietly when one leaves the pager early", async () => {
+  it("prints no error when the pager is closed early", async () => {
     const terminal = shows({ PAGER: "head -1" });
     await terminal.waitFor("title");
     expect((await terminal.ended).code).toBe(0);
@@ -212,7 +212,7 @@ describe("postrider sessions show in a terminal", () => {
 });
 
 describe("postrider sessions delete in a terminal", () => {
-  it("asks, and takes Ctrl-C and Ctrl-D for no", async () => {
+  it("asks for confirmation, and treats Ctrl-C and Ctrl-D as no", async () => {
     for (const key of ["ctrl-c", "ctrl-d"] as const) {
       const terminal = startPostrider(["sessions", "delete", "plan 0"], {
         environment: { POSTRIDER_HOME: home.folder },
@@ -233,7 +233,7 @@ describe("postrider sessions delete in a terminal", () => {
 });
 
 describe("the terminal of these tests", () => {
-  it("says what was on the screen when something did not come", async () => {
+  it("reports the screen content when a wait times out", async () => {
     const terminal = startTerminal(["bash", "-c", "echo here; read"], { timeoutMs: 200 });
     await terminal.waitFor("here");
     await expect(terminal.waitFor("there")).rejects.toThrow(/not on the screen.*\| here/s);

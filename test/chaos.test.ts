@@ -17,12 +17,12 @@ it.each([
   [["--quick"]],
   [["--seed", "7", "--kills", "3"]],
   [["--only", "terminal", "--only", "backups", "--quick", "--backups", "2"]],
-])("prints a command that does the same again: %j", (args) => {
+])("prints a command that repeats the run: %j", (args) => {
   const options = optionsFrom(args, NOW);
   expect(optionsFrom(argsOf(again(options)), NOW + 1)).toEqual(options);
 });
 
-it("runs every part unless told otherwise, and explains each", () => {
+it("runs every part by default, and explains each", () => {
   expect(optionsFrom([], NOW).parts.map(({ part }) => part)).toEqual(PARTS);
   expect(optionsFrom(["--only", "kills"], NOW).parts.map(({ part }) => part.name)).toEqual(["kills"]);
   for (const { name, option } of PARTS) {
@@ -35,7 +35,7 @@ it.each([
   [["--only", "everything"], /no part "everything"/],
   [["--kills", "many"], /--kills must be a whole number, not "many"/],
   [["--colour"], /--colour/],
-])("refuses %j with a sentence", (args, sentence) => {
+])("refuses %j with a message", (args, sentence) => {
   expect(() => optionsFrom(args, NOW)).toThrow(sentence);
 });
 
@@ -62,8 +62,8 @@ it.each(["lost", "doubled", "errors"] as const)("does not call a row good that h
   expect(lines[2]?.split(/ +/).slice(4)).toEqual(Object.values(counts).map(String));
 });
 
-// Without the program that sets limits, which is found by PATH, the part cannot do its work.
-it.skipIf(process.platform !== "linux")("exits with 1 and leaves the files when a part fails", () => {
+// Without `prlimit`, which is found by PATH, this part fails.
+it.skipIf(process.platform !== "linux")("exits with 1 and keeps the files when a part fails", () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   const program = fileURLToPath(new URL("./chaos/run.ts", import.meta.url));

@@ -23,7 +23,7 @@ function scene() {
   return { folder, environment };
 }
 
-/** Started with nobody in front of it. */
+/** Runs without a terminal. */
 async function run({ folder, environment }: ReturnType<typeof scene>, args: readonly string[], input = "") {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: folder,
@@ -35,8 +35,8 @@ async function run({ folder, environment }: ReturnType<typeof scene>, args: read
   return { out, err };
 }
 
-describe("a question of the agent in the terminal", () => {
-  it("is shown, and answered by commands: once, and from now on", async () => {
+describe("an approval request in the terminal", () => {
+  it("is shown, and can be denied, allowed once or allowed permanently by commands", async () => {
     const at = scene();
     const terminal = startPostrider([], { ...at, rows: 40 });
     await terminal.waitFor(/ · \d+ messages? · .*script/);
@@ -66,20 +66,20 @@ describe("a question of the agent in the terminal", () => {
     ]);
     terminal.press("ctrl-d");
     expect(await terminal.ended).toMatchObject({ code: 0 });
-    // What is always allowed is done where nobody can be asked, too.
+    // A permanent approval applies also without a person at the terminal.
     expect(await run(at, ["-q", "tidy up"])).toMatchObject({ out: "It is gone.\n" });
   });
 });
 
-describe("where nobody can be asked", () => {
+describe("without a person at the terminal", () => {
   const sentence = "Denied, because nobody can approve it here: Remove the folder build.";
 
-  it("a single question is refused at once, and says so on stderr", async () => {
+  it("a single question denies the action at once, with a notice on stderr", async () => {
     const { out, err } = await run(scene(), ["-q", "tidy up"]);
     expect([out, err]).toEqual(["It stays.\n", expect.stringContaining(sentence)]);
   });
 
-  it("a pipe refuses at once, and says so on stderr; a yes behind it is a message of its own", async () => {
+  it("a pipe denies the action at once, with a notice on stderr, and a later yes is a message", async () => {
     const { out, err } = await run(scene(), [], "tidy up\nyes\n/approve\n");
     expect(out).toBe("It stays.\nIt stays.\n");
     expect(err.split(sentence)).toHaveLength(3);

@@ -23,7 +23,7 @@ const SCRIPT = {
   ],
 };
 
-it("a terminal shows what tools do as they do it, once and in order, and the same when it is opened again", async () => {
+it("a terminal shows each tool call live, once and in order, and shows the same when it is reopened", async () => {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
   const folder = temporary.path;
@@ -69,7 +69,7 @@ it("a terminal shows what tools do as they do it, once and in order, and the sam
   expect(await again.ended).toMatchObject({ code: 0 });
 });
 
-/** From the first words on, without what stands around them. */
+/** The text from these words on, without the lines around it. */
 function said(screen: readonly string[]): string[] {
   const rows = screen
     .map((row) => row.trim())

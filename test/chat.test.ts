@@ -16,7 +16,7 @@ const SCRIPT = {
       ],
       usage: { input_tokens: 1200, output_tokens: 345, estimated_cost_usd: 0.0123 },
     },
-    // Long enough that only a stop can end it.
+    // Long enough that only a stop ends it.
     { to: "for ever", say: ["It began ", { wait_ms: 3_600_000 }, "and it ended"] },
     { to: "broken", say: ["Half of ", { fail: "The model is not there." }] },
     { to: "weather", say: "The weather is fine." },
@@ -55,15 +55,15 @@ async function ready(args: readonly string[] = [], options: TerminalOptions = {}
   return terminal;
 }
 
-/** Types a line and sends it, once the editor shows it: what is typed ahead of a list that is still being fetched is another test. */
+/** Types a line and sends it when the editor shows it. Input before a list has loaded is another test. */
 async function send(terminal: Terminal, line: string): Promise<void> {
   terminal.type(line);
   await terminal.waitFor((screen) => editorOf(screen).includes(line.slice(0, 20)));
   terminal.press("enter");
 }
 
-/** The words are on the screen as soon as they come; that the answer is stored, and the next may be asked, the status tells. */
-async function answered(terminal: Terminal, words: string): Promise<void> {
+/** Text is shown at once; the status line shows when the answer is stored and the next message can be sent. */
+async function waitForAnswer(terminal: Terminal, words: string): Promise<void> {
   await terminal.waitFor(
     (screen) =>
       screen.some((row) => row.includes(words)) &&
@@ -71,13 +71,13 @@ async function answered(terminal: Terminal, words: string): Promise<void> {
   );
 }
 
-/** What stands between the editor's two rules. */
+/** The text between the two rules of the editor. */
 function editorOf(screen: readonly string[]): string {
   const rules = screen.flatMap((line, at) => (/^─{10}/.test(line) ? [at] : []));
   return screen.slice((rules.at(-2) ?? -1) + 1, rules.at(-1)).join("\n");
 }
 
-/** What was said, above the editor. */
+/** The messages above the editor. */
 function said(terminal: Terminal): string {
   const screen = terminal.screen();
   const rule = screen.findIndex((line) => /^─{10}/.test(line));
@@ -93,8 +93,8 @@ async function look<Result>(use: (sessions: Sessions) => Promise<Result>): Promi
   }
 }
 
-/** Role and text of what the newest session shows. */
-function newest(): Promise<string[]> {
+/** Role and text of the messages in the newest session. */
+function readNewest(): Promise<string[]> {
   return look(async (sessions) => {
     const { items } = await sessions.list(who, { limit: 1 });
     const shown = (await sessions.history(who, items[0]?.id ?? "")) ?? [];
@@ -105,7 +105,7 @@ function newest(): Promise<string[]> {
 }
 
 describe("the chat in a terminal", () => {
-  it("welcomes at the first start, in two lines, and not again", async () => {
+  it("prints two lines of welcome at the first start only", async () => {
     const first = await ready([], { columns: 120 });
     await first.waitFor("Welcome to Postrider. All messages are stored in");
     await first.waitFor("/help lists the commands of the chat");
@@ -115,7 +115,7 @@ describe("the chat in a terminal", () => {
     expect(second.screen().join("\n")).not.toContain("Welcome");
   });
 
-  it("shows Markdown as a terminal can, and counts tokens and cost", async () => {
+  it("renders Markdown, and shows tokens and cost", async () => {
     const terminal = await ready([], { rows: 40 });
     await send(terminal, "show me a table");
     await terminal.waitFor("$0.0123");
@@ -133,7 +133,7 @@ describe("the chat in a terminal", () => {
     expect(terminal.written()).toContain("\x1b[90m// a number\x1b[39m");
   });
 
-  it("shows an answer while it grows, and stops it at Ctrl-C; what had come is kept and marked", async () => {
+  it("streams an answer, stops it at Ctrl-C, and keeps and marks its partial text", async () => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
@@ -141,22 +141,22 @@ describe("the chat in a terminal", () => {
     terminal.press("ctrl-c");
     await terminal.waitFor("(stopped)");
     await terminal.waitFor("Press Ctrl-C again to exit");
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: It began "]);
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
   });
 
-  it("leaves at the second Ctrl-C, and gives the terminal back as it was", async () => {
+  it("exits at the second Ctrl-C, and restores the terminal", async () => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
     terminal.press("ctrl-c", "ctrl-c");
     expect((await terminal.ended).code).toBe(0);
-    expect(terminal.written()).toContain("\x1b[?2004l"); // no more marked pastes
+    expect(terminal.written()).toContain("\x1b[?2004l"); // bracketed paste is off
     expect(terminal.written().lastIndexOf("\x1b[?25h")).toBeGreaterThan(
       terminal.written().lastIndexOf("\x1b[?25l"),
     );
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: It began "]);
   });
 
   it("shows a message during an answer as pending, and answers it next", async () => {
@@ -167,9 +167,9 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("pending: how is the weather?");
     await terminal.waitFor("1 pending");
     terminal.press("escape");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     expect(said(terminal)).not.toContain("pending:");
-    expect(await newest()).toEqual([
+    expect(await readNewest()).toEqual([
       "user: go on for ever",
       "assistant: It began ",
       "user: how is the weather?",
@@ -177,7 +177,7 @@ describe("the chat in a terminal", () => {
     ]);
   });
 
-  it("says why there is no answer, and asks again with /retry", async () => {
+  it("reports why an answer failed, and retries with /retry", async () => {
     const terminal = await ready();
     await send(terminal, "broken");
     await terminal.waitFor("The model is not there. /retry tries again.");
@@ -188,15 +188,15 @@ describe("the chat in a terminal", () => {
       const afterRetry = screen.join("\n").split("Again: “broken”")[1] ?? "";
       return afterRetry.split("› broken").length === 2 && afterRetry.includes("The model is not there.");
     });
-    expect(await newest()).toEqual(["user: broken", "assistant: Half of "]);
+    expect(await readNewest()).toEqual(["user: broken", "assistant: Half of "]);
   });
 
-  it("takes back and puts back what was said", async () => {
+  it("undoes and redoes the last exchange", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     await send(terminal, "/undo");
     await terminal.waitFor("Took back 2 messages: “how is the weather?”.");
     expect(said(terminal)).not.toContain("The weather is fine.");
@@ -208,7 +208,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor(/nothing to redo/i);
   });
 
-  it("resumes what is picked from a list that typing narrows", async () => {
+  it("resumes a session from a list that typing filters", async () => {
     const terminal = await ready();
     await send(terminal, "tell me of Kyoto");
     await terminal.waitFor("京都の夜景はきれいです。");
@@ -217,7 +217,7 @@ describe("the chat in a terminal", () => {
     await send(terminal, "/new");
     await terminal.waitFor("To go back: /resume");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     await send(terminal, "/new second");
     await terminal.waitFor("second ·");
     await send(terminal, "/resume");
@@ -238,16 +238,16 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("holiday plans ·");
   });
 
-  it("forks, and goes its own way there", async () => {
+  it("forks a session, and continues in the fork", async () => {
     const terminal = await ready([], { columns: 120 });
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "/fork other way");
     await terminal.waitFor("You are in the copy other way");
     expect(said(terminal)).toContain("› one");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
-    expect(await newest()).toEqual([
+    await waitForAnswer(terminal, "The weather is fine.");
+    expect(await readNewest()).toEqual([
       "user: one",
       "assistant: I heard you.",
       "user: how is the weather?",
@@ -260,7 +260,7 @@ describe("the chat in a terminal", () => {
     expect(said(terminal)).not.toContain("weather");
   });
 
-  it("finds words in any session and jumps to where they were said", async () => {
+  it("searches all sessions and jumps to a found message", async () => {
     const terminal = await ready();
     for (const [at, line] of ["first", "tell me of Kyoto", "third"].entries()) {
       await send(terminal, line);
@@ -279,19 +279,19 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("Nothing was found");
   });
 
-  it("takes what is pasted as one message, however many lines it has", async () => {
+  it("sends pasted text as one message, with any number of lines", async () => {
     const terminal = await ready();
     terminal.paste("first line\nsecond line\n\nfourth line");
     await terminal.waitFor((screen) => editorOf(screen).includes("fourth line"));
     terminal.press("enter");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     const many = Array.from({ length: 200 }, (_, n) => `line ${n} of a long text`).join("\n");
     terminal.type("look: ");
     terminal.paste(many);
     await terminal.waitFor(/paste #1 \+200 lines/);
     terminal.press("enter");
     await terminal.waitFor("4 messages ·");
-    expect(await newest()).toEqual([
+    expect(await readNewest()).toEqual([
       "user: first line\nsecond line\n\nfourth line",
       "assistant: I heard you.",
       `user: look: ${many}`,
@@ -299,14 +299,14 @@ describe("the chat in a terminal", () => {
     ]);
   });
 
-  it("lets a message have several lines, and brings back earlier ones with the arrow keys", async () => {
+  it("accepts messages of several lines, and recalls earlier ones with the arrow keys", async () => {
     const terminal = await ready();
     terminal.type("one");
     terminal.press("shift-enter");
     terminal.type("two");
     await terminal.waitFor((screen) => /one\s*\n\s*two/.test(editorOf(screen)));
     terminal.press("enter");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     terminal.press("ctrl-d");
     await terminal.ended;
     const later = await ready();
@@ -314,10 +314,10 @@ describe("the chat in a terminal", () => {
     await later.waitFor((screen) => /one\s*\n\s*two/.test(editorOf(screen)));
   });
 
-  it("completes commands, and titles and handles after them", async () => {
+  it("completes commands, titles and handles", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "/title holiday plans");
     await terminal.waitFor("is called holiday plans now");
     await send(terminal, "/new");
@@ -338,7 +338,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("Back in holiday plans");
   });
 
-  it("stays whole when the window changes its size", async () => {
+  it("redraws correctly when the window is resized", async () => {
     const terminal = await ready([], { columns: 100, rows: 30 });
     await send(terminal, "show me a table");
     await terminal.waitFor("$0.0123");
@@ -356,23 +356,23 @@ describe("the chat in a terminal", () => {
     expect(screen.split("› show me a table")).toHaveLength(2);
     expect(screen).toMatch(/│ 夜景 {2}│ 22 {4}│/);
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
   });
 
-  it("uses no colour when NO_COLOR says so", async () => {
+  it("uses no colour if NO_COLOR is set", async () => {
     const terminal = await ready([], { rows: 40, environment: { NO_COLOR: "1" } });
     await send(terminal, "show me a table");
     await terminal.waitFor("$0.0123");
-    // Inverse is the cursor; a colour would be 30 and more.
+    // Inverse is the cursor; a colour would have a number of 30 or more.
     const sequences = terminal.written().split("\x1b[");
     expect(sequences.filter((sequence) => /^(?:3\d|4\d|9\d)(?:;\d+)*m/.test(sequence))).toEqual([]);
     expect(terminal.screen().join("\n")).toContain("const one: number = 1;");
   });
 
-  it("gives each of two open terminals a conversation of its own, and shows one session in both as it grows", async () => {
+  it("gives each of two terminals its own conversation, and updates a shared session in both", async () => {
     const first = await ready();
     await send(first, "one");
-    await answered(first, "I heard you.");
+    await waitForAnswer(first, "I heard you.");
     const second = await ready();
     expect(said(second)).not.toContain("› one");
     await send(second, "/where");
@@ -382,7 +382,7 @@ describe("the chat in a terminal", () => {
     await second.waitFor("› one");
     await send(first, "how is the weather?");
     await second.waitFor("› how is the weather?");
-    await answered(second, "The weather is fine.");
+    await waitForAnswer(second, "The weather is fine.");
     await send(second, "tell me of Kyoto");
     await first.waitFor("京都の夜景はきれいです。");
     expect(said(first).split("› tell me of Kyoto")).toHaveLength(2);
@@ -393,7 +393,7 @@ describe("the chat in a terminal", () => {
     expect(said(first)).not.toContain("third");
   });
 
-  it("answers at the next start what it had accepted when it was killed, once", async () => {
+  it("answers an accepted message once at the next start after it was killed", async () => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
@@ -401,34 +401,34 @@ describe("the chat in a terminal", () => {
     await terminal.ended;
     writeFileSync(join(folder, "script.json"), JSON.stringify({ answers: [{ say: "Here I am again." }] }));
     const again = await ready();
-    await answered(again, "Here I am again.");
+    await waitForAnswer(again, "Here I am again.");
     expect(said(again).split("› go on for ever")).toHaveLength(2);
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: Here I am again."]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: Here I am again."]);
   });
 
   it.each([
     ["SIGTERM", 143],
     ["SIGHUP", 129],
-  ] as const)("keeps the answer so far and gives the terminal back at %s", async (signal, code) => {
+  ] as const)("keeps the partial answer and restores the terminal at %s", async (signal, code) => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
     terminal.kill(signal);
     expect((await terminal.ended).code).toBe(code);
     expect(terminal.written()).toContain("\x1b[?2004l");
-    expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
+    expect(await readNewest()).toEqual(["user: go on for ever", "assistant: It began "]);
   });
 
   it("starts in the newest session with -c, and in a named one with -r", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await answered(terminal, "I heard you.");
+    await waitForAnswer(terminal, "I heard you.");
     await send(terminal, "/title first");
     await terminal.waitFor("first ·");
     await send(terminal, "/new");
     await terminal.waitFor("New session");
     await send(terminal, "how is the weather?");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     await send(terminal, "/quit");
     expect((await terminal.ended).code).toBe(0);
     const named = await ready(["-r", "first"]);
@@ -444,7 +444,7 @@ describe("the chat in a terminal", () => {
     expect(unknown.everything().join("\n")).toContain('There is no session "no such thing"');
   });
 
-  it("lets nobody's words move the cursor or forge the screen", async () => {
+  it("prints no control characters of stored messages to the screen", async () => {
     const first = await ready();
     first.press("ctrl-d");
     await first.ended;
@@ -461,29 +461,29 @@ describe("the chat in a terminal", () => {
     expect(terminal.written()).not.toContain("\u202E");
   });
 
-  it("suggests the command that was meant, and says how to say it as it is", async () => {
+  it("suggests the similar command, and sends a line with two slashes as text", async () => {
     const terminal = await ready([], { columns: 120 });
     await send(terminal, "/udno");
     await terminal.waitFor("There is no command /udno. Did you mean /undo?");
     await send(terminal, "//udno");
-    await answered(terminal, "I heard you.");
-    expect(await newest()).toEqual(["user: /udno", "assistant: I heard you."]);
+    await waitForAnswer(terminal, "I heard you.");
+    expect(await readNewest()).toEqual(["user: /udno", "assistant: I heard you."]);
   });
 
-  it("sends what was typed before the screen was there, Enter included", async () => {
+  it("sends a line that was typed before the screen appeared", async () => {
     const terminal = open();
     terminal.type("the weather?\r");
-    await answered(terminal, "The weather is fine.");
-    expect(await newest()).toEqual(["user: the weather?", "assistant: The weather is fine."]);
+    await waitForAnswer(terminal, "The weather is fine.");
+    expect(await readNewest()).toEqual(["user: the weather?", "assistant: The weather is fine."]);
   });
 
-  it("stays whole with emoji that the terminal takes for wider than they are", async () => {
+  it("draws a correct screen with emoji that the terminal draws too wide", async () => {
     const terminal = await ready();
-    // The terminal of this test draws a family as four pictures; nearly a line of them would push all else away.
+    // This terminal draws a family emoji as four pictures, so nearly a line of them would push everything else away.
     terminal.type(`${"👨‍👩‍👧‍👦".repeat(32)} the weather?`);
     await terminal.waitFor((screen) => editorOf(screen).includes("the weather?"));
     terminal.press("enter");
-    await answered(terminal, "The weather is fine.");
+    await waitForAnswer(terminal, "The weather is fine.");
     const screen = terminal.screen();
     expect(screen.filter((row) => row.includes("the weather?"))).toHaveLength(1);
     expect(screen.filter((row) => / messages · /.test(row))).toHaveLength(1);

@@ -14,7 +14,7 @@ import { gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-/** A whole gateway in this process, for a home with a configuration file. */
+/** A complete gateway in this process, for a home with a configuration file. */
 async function start() {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
@@ -38,7 +38,7 @@ async function start() {
   const config = openConfig({ ...place, notice: () => {}, settleMs: 20 });
   const gateway = await composeGateway({ home, environment, config, log });
   onTestFinished(async () => {
-    await gateway.stop().catch(() => {}); // one that had to end has told so
+    await gateway.stop().catch(() => {}); // a gateway that had to end has already reported it
     config.close();
     log.close();
   });
@@ -46,7 +46,7 @@ async function start() {
 }
 
 describe("a running gateway", () => {
-  it("asks the model that is configured meanwhile, and masks its key in the log from then on", async () => {
+  it("uses a model that is configured at run time, and masks its key in the log", async () => {
     const { configure, log, lines, gateway } = await start();
     expect(gateway.agent).toBe("first");
     const key = "a-key-that-nobody-may-read-4711";
@@ -74,7 +74,7 @@ describe("a running gateway", () => {
   });
 });
 
-it("masks the bot's token in the log of a gateway, also in what a hook says", async () => {
+it("masks the bot's token in the log of a gateway, also in errors of a hook", async () => {
   const { gateway, home } = await gatewayScene();
   mkdirSync(join(home, "hooks"), { recursive: true, mode: 0o700 });
   const hook = `export const events = ["gateway:startup"];

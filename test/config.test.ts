@@ -38,12 +38,12 @@ interface Ended {
 interface RunOptions {
   readonly environment?: NodeJS.ProcessEnv;
   readonly input?: string;
-  /** Before the program's own file. */
+  /** Node options before the CLI's file. */
   readonly node?: readonly string[];
   readonly killAfterMs?: number;
 }
 
-/** Runs the program to its end, in the project's folder. */
+/** Runs the CLI until it exits, in the project's folder. */
 function run(
   args: readonly string[],
   { environment = {}, input = "", node = [], killAfterMs }: RunOptions = {},
@@ -59,7 +59,7 @@ function run(
   child.stderr.on("data", (data) => {
     err += data;
   });
-  child.stdin.on("error", () => {}); // it may end without having read
+  child.stdin.on("error", () => {}); // it may exit without reading
   child.stdin.end(input);
   return new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
 }
@@ -81,7 +81,7 @@ async function shown(environment: NodeJS.ProcessEnv = {}): Promise<Shown> {
 }
 
 describe("postrider config", () => {
-  it("shows what counts and where it comes from, and no secret", async () => {
+  it("shows the effective values with their origin, and no secret", async () => {
     writeFileSync(
       file,
       `# mine\ntimezone: Asia/Tokyo\nplatforms:\n  telegram:\n    token: "${TOKEN}"\nmodel:\n  base_url: https://ada:${TOKEN}@example.org/v1\n`,
@@ -108,7 +108,7 @@ describe("postrider config", () => {
     expect(out + JSON.stringify(settings)).not.toContain(TOKEN);
   });
 
-  it("sets, shows and takes out a value, and keeps the file's remarks", async () => {
+  it("sets and removes a value, and keeps the comments of the file", async () => {
     writeFileSync(file, "# My own.\nsession_reset:\n  at_hour: 6 # late\n");
     chmodSync(file, 0o644);
     expect(await run(["config", "set", "session_reset.at_hour", "5"])).toMatchObject({ code: 0, err: "" });
@@ -136,13 +136,13 @@ describe("postrider config", () => {
   });
 
   it.each([
-    ["a value that is none", ["session_reset.at_hour", "24"], "from 0 to 23, not 24"],
-    ["a key that is none", ["session_reset.athour", "4"], "did you mean session_reset.at_hour?"],
+    ["an invalid value", ["session_reset.at_hour", "24"], "from 0 to 23, not 24"],
+    ["an unknown key", ["session_reset.athour", "4"], "did you mean session_reset.at_hour?"],
     ["a section", ["session_reset", "4"], "is a section; use one of session_reset.mode"],
-    ["a name that is none", ["personalities.A B", "x"], "must be a name of lower-case letters"],
-    ["something inside a value", ["timezone.x", "UTC"], "is not a setting"],
-    ["a tool that is none", ["tools.member", "[readFile]"], "did you mean read_file?"],
-    ["a folder without its whole path", ["tools.folder", "work"], "starting with / or ~/, not work"],
+    ["an invalid name", ["personalities.A B", "x"], "must be a name of lower-case letters"],
+    ["a key inside a value", ["timezone.x", "UTC"], "is not a setting"],
+    ["an unknown tool", ["tools.member", "[readFile]"], "did you mean read_file?"],
+    ["a relative folder", ["tools.folder", "work"], "starting with / or ~/, not work"],
   ])("refuses %s and writes nothing", async (_, args, said) => {
     writeFileSync(file, "# as it is\ntimezone:   UTC\n", { mode: 0o600 });
     const { code, out, err } = await run(["config", "set", ...args]);
@@ -152,7 +152,7 @@ describe("postrider config", () => {
     expect(readdirSync(home).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
-  it("refuses a folder of agents in the home, and says so of a file that names one", async () => {
+  it("refuses a workspace folder inside the home, as a value and in a file", async () => {
     const inside = join(home, "work");
     const refused = await run(["config", "set", "tools.workspace", inside]);
     expect(refused.code).toBe(1);
@@ -166,7 +166,7 @@ describe("postrider config", () => {
     expect(await run(["config", "set", "tools.workspace", `${home}.workspace`])).toMatchObject({ code: 0 });
   });
 
-  it("refuses to touch a file that is broken elsewhere, and says where", async () => {
+  it("does not change a file with another error, and reports its line", async () => {
     writeFileSync(file, "timezone: UTC\nlog: { level: loud }\n", { mode: 0o600 });
     const { code, err } = await run(["config", "set", "timezone", "Asia/Tokyo"]);
     expect(code).toBe(1);
@@ -175,7 +175,7 @@ describe("postrider config", () => {
     expect(await run(["config", "set", "log.level", "warn"])).toMatchObject({ code: 0 });
   });
 
-  it("checks the files and the environment: every problem, with its place", async () => {
+  it("checks the files and the environment, and reports every problem with its position", async () => {
     expect(await run(["config", "check"])).toMatchObject({
       code: 0,
       out: expect.stringContaining("No problems"),
@@ -205,7 +205,7 @@ describe("postrider config", () => {
     expect(await run(["config", "check", "nowhere.yaml"])).toMatchObject({ code: 3 });
   });
 
-  it("loses nothing when many set at once", async () => {
+  it("loses no value when several processes set values concurrently", async () => {
     const numbers = Array.from({ length: 8 }, (_, at) => at + 1);
     writeFileSync(file, "# kept\n", { mode: 0o600 });
     const ended = await Promise.all(
@@ -220,12 +220,12 @@ describe("postrider config", () => {
     expect(readFileSync(file, "utf8")).toContain("# kept\n");
   });
 
-  it("has the old file or the new one, whenever it is killed, and stays usable", async () => {
+  it("leaves the old or the new file when it is killed, and works afterwards", async () => {
     writeFileSync(file, "# kept\nprofile: p0\n", { mode: 0o600 });
     const began = performance.now();
     await run(["config", "set", "profile", "p0"]);
     const whole = performance.now() - began;
-    // Towards the end, where the file is written.
+    // Towards the end, when the file is written.
     for (let round = 1; round <= 8; round += 1) {
       const killAfterMs = whole * (0.5 + round / 15);
       await run(["config", "set", "profile", `p${round}`], { killAfterMs });
@@ -238,7 +238,7 @@ describe("postrider config", () => {
 });
 
 describe("the terminal", () => {
-  it("talks by the configured zone, hour, profile and scope", async () => {
+  it("uses the configured time zone, hour, profile and scope", async () => {
     writeFileSync(
       file,
       "timezone: Asia/Tokyo\nprofile: work\ngroup_sessions_per_user: false\nreset_by_platform: { local: { mode: daily, at_hour: 23 } }\n",
@@ -259,7 +259,7 @@ describe("the terminal", () => {
     expect(key.out).toMatch(/^agent:work:telegram:group:-1\n/);
   });
 
-  it("does not start with a broken configuration, and says all that is wrong", async () => {
+  it("does not start with an invalid configuration, and reports every problem", async () => {
     writeFileSync(file, "log: { level: loud }\nprofile: A\n", { mode: 0o600 });
     const { code, out, err } = await run(["-q", "hello"]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
@@ -272,7 +272,7 @@ describe("the terminal", () => {
     });
   });
 
-  it("ignores what a project's file may not say, and says so", async () => {
+  it("ignores settings that a project's file may not contain, and reports them", async () => {
     writeFileSync(join(project, "postrider.yaml"), "access: { allow_all: true }\n");
     const { code, out, err } = await run(["-q", "hello"]);
     expect({ code, out }).toEqual({ code: 0, out: "You said: hello\n" });
@@ -281,11 +281,11 @@ describe("the terminal", () => {
 
   it.each([
     [[], "nothing is configured", { environment: {} }, ["-q", "hello"]],
-    [[], "only messengers are", { environment: { TELEGRAM_BOT_TOKEN: TOKEN } }, ["-q", "hello"]],
-    [[], "a list is asked for", { environment: { POSTRIDER_TIMEZONE: "UTC" } }, ["sessions", "list"]],
-    [["zod"], "a zone is", { environment: { POSTRIDER_TIMEZONE: "UTC" } }, ["-q", "hello"]],
-    [["yaml", "zod"], "a file says it", { environment: {}, text: "timezone: UTC\n" }, ["-q", "hello"]],
-  ])("loads of the readers of configuration %j, when %s", async (readers, _, given, args) => {
+    [[], "only messengers are configured", { environment: { TELEGRAM_BOT_TOKEN: TOKEN } }, ["-q", "hello"]],
+    [[], "it only lists sessions", { environment: { POSTRIDER_TIMEZONE: "UTC" } }, ["sessions", "list"]],
+    [["zod"], "a time zone is configured", { environment: { POSTRIDER_TIMEZONE: "UTC" } }, ["-q", "hello"]],
+    [["yaml", "zod"], "a file sets it", { environment: {}, text: "timezone: UTC\n" }, ["-q", "hello"]],
+  ])("loads only %j to read the configuration if %s", async (readers, _, given, args) => {
     const { environment } = given;
     if ("text" in given) writeFileSync(file, given.text, { mode: 0o600 });
     const watching = `import { registerHooks } from "node:module"; registerHooks({ resolve(name, context, next) {
@@ -305,7 +305,7 @@ describe("docs/configuration.md", () => {
     return line.startsWith("| `") && cells.length === 6 ? [cells.slice(1, 4)] : [];
   });
 
-  it("lists every setting with its variable and default, and nothing that is none", () => {
+  it("lists every setting with its variable and default, and nothing else", () => {
     const plain = (text: string, name: string): string =>
       name === "" ? text : text.replace(new RegExp(`\\.${name}(?=\\.|$)`), ".PLATFORM");
     const expected = new Map<string, readonly [variable: string, value: string]>();

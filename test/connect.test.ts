@@ -5,7 +5,7 @@ import { OWNER, sqliteStore } from "../src/index.ts";
 import { ADA, type GatewayScene, gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
 import { startPostrider } from "./support/terminal.ts";
 
-/** Nobody is let in by configuration, and no token is known. */
+/** The configuration grants nobody access and has no token. */
 const ALONE = { TELEGRAM_BOT_TOKEN: "", TELEGRAM_ALLOWED_USERS: "" };
 const LINK = /https:\/\/t\.me\/fake_bot\?start=([A-Z2-9]{4}-[A-Z2-9]{4})/;
 
@@ -68,12 +68,12 @@ describe("postrider connect telegram", () => {
     expect(statSync(join(home, "config.yaml")).mode & 0o777).toBe(0o600);
     expect(`${out}${err}${readFileSync(join(home, "logs", "gateway.log"), "utf8")}`).not.toContain(SECRET);
 
-    // What was set up is all that a gateway needs.
+    // A gateway needs no further setup.
     await scene.gateway([], ALONE);
     expect(await scene.ask("hello")).toMatch(/^You said: hello/);
   });
 
-  it("uses the gateway that runs already", async () => {
+  it("uses a gateway that is already running", async () => {
     const scene = await gatewayScene();
     const { start, gateway, fake, chat, answers } = scene;
     const quiet = { TELEGRAM_ALLOWED_USERS: "" };
@@ -88,7 +88,7 @@ describe("postrider connect telegram", () => {
     expect(await running.ended).toMatchObject({ code: 0 });
   });
 
-  it("makes a code without waiting, and none where an account is linked", async () => {
+  it("creates a code without waiting, and none if an account is linked", async () => {
     const scene = await gatewayScene();
     const { run, gateway, fake, chat } = scene;
     const first = await run(["connect", "telegram", "--token", TOKEN, "--json"], ALONE);
@@ -112,7 +112,7 @@ describe("postrider connect telegram", () => {
     expect(JSON.parse(none.out)).toMatchObject({ link: null });
   });
 
-  it("keeps the rest of config.yaml, and replaces another bot only when told to", async () => {
+  it("keeps the rest of config.yaml, and replaces another bot only with --yes", async () => {
     const scene = await gatewayScene();
     const { run, home } = scene;
     mkdirSync(home, { mode: 0o700 });
@@ -140,9 +140,9 @@ describe("postrider connect telegram", () => {
       1,
       /does not accept the token\. Copy it again/,
     ],
-    ["a token that is none", ["--token", "hello"], 1, /A token looks like/],
-    ["no token at all", [], 1, /https:\/\/t\.me\/BotFather.*--token-file/s],
-    ["a file that is not there", ["--token-file", "/nowhere/token"], 3, /Cannot read \/nowhere\/token/],
+    ["an invalid token", ["--token", "hello"], 1, /A token looks like/],
+    ["no token", [], 1, /https:\/\/t\.me\/BotFather.*--token-file/s],
+    ["a missing file", ["--token-file", "/nowhere/token"], 3, /Cannot read \/nowhere\/token/],
     ["two tokens", ["--token", TOKEN, "--token-file", "x"], 2, /cannot be used together/],
     [
       "no network",
@@ -153,7 +153,7 @@ describe("postrider connect telegram", () => {
     ],
   ];
   it.each(failing)(
-    "says what is wrong with %s, and writes nothing",
+    "explains the problem with %s, and writes nothing",
     async (_, args, code, said, environment) => {
       const scene = await gatewayScene();
       const ended = await scene.run(["connect", "telegram", ...args], { ...ALONE, ...environment });
@@ -163,7 +163,7 @@ describe("postrider connect telegram", () => {
     },
   );
 
-  it("tells when another program receives the bot's messages, and goes on when it does not any more", async () => {
+  it("reports that another program receives the bot's messages, and continues when that stops", async () => {
     const scene = await gatewayScene();
     const { start, fake, chat } = scene;
     await fake.failNext("getUpdates", {
@@ -181,7 +181,7 @@ describe("postrider connect telegram", () => {
     });
   });
 
-  it("links also an account that the configuration lets in", async () => {
+  it("links an account that the configuration already allows", async () => {
     const scene = await gatewayScene();
     const program = scene.start(["connect", "telegram", "--wait", "20"]);
     const [, code] = await program.noted(LINK);
@@ -193,7 +193,7 @@ describe("postrider connect telegram", () => {
     expect(await ownerAccounts(scene)).toEqual([String(ADA)]);
   });
 
-  it("says what to do later when nobody uses the code in time", async () => {
+  it("prints the next steps if the code is not used in time", async () => {
     const { run } = await gatewayScene();
     const { code, err } = await run(["connect", "telegram", "--token", TOKEN, "--wait", "1"], ALONE);
     expect(code).toBe(0);
@@ -225,7 +225,7 @@ describe("postrider connect telegram", () => {
     expect(terminal.written()).not.toContain(SECRET);
   });
 
-  it("leaves with Ctrl-C while it waits, and the code stays good", async () => {
+  it("exits with Ctrl-C while it waits, and the code stays valid", async () => {
     const scene = await gatewayScene();
     const { start, gateway, fake, chat } = scene;
     const program = start(["connect", "telegram", "--token", TOKEN, "--wait", "600"], ALONE);

@@ -37,7 +37,7 @@ function start(notices: string[] = []) {
 }
 
 describe("daily copies", () => {
-  it("are one each day, the newest seven, and hold what was said by then", async () => {
+  it("are made once a day, contain all messages, and the newest seven are kept", async () => {
     const sessions = createSessions({ store });
     const { id } = await sessions.create(who);
     const { clock } = start();
@@ -57,7 +57,7 @@ describe("daily copies", () => {
     expect(statSync(home.backups).mode & 0o777).toBe(0o700);
   });
 
-  it("wait for a program that stays, touch no other files, and take a copy from the future for no copy", async () => {
+  it("start only after a delay, change no other files, and ignore a copy with a future date", async () => {
     mkdirSync(home.backups, { mode: 0o700 });
     const mine = ["my own.db", "postrider-20200101T000000Z.db.txt"];
     for (const name of [
@@ -77,7 +77,7 @@ describe("daily copies", () => {
     expect(made).toHaveLength(1);
   });
 
-  it("are made once by two processes, and by the other when one has fallen", async () => {
+  it("are made once by two processes, and by the other one after a crash", async () => {
     const children = [1, 2].map(() =>
       startChild(new URL("./daily-copies/child.ts", import.meta.url), [home.folder, String(START)]),
     );
@@ -105,7 +105,7 @@ describe("daily copies", () => {
     expect(second.lines.filter((line) => "notice" in (line as object))).toEqual([]);
   });
 
-  it("are left to the process that makes one now, and are made when it has ended without one", async () => {
+  it("are left to the lease holder, and made when it releases the lease without a copy", async () => {
     const other = { ...localRunner(), id: "another" };
     await store.runners.recordHeartbeat({ runner: other, now: Date.now() });
     const lease = { name: "backup", runner: other.id, ttlMs: 100 * HOUR, now: START };
@@ -118,8 +118,8 @@ describe("daily copies", () => {
     expect(readdirSync(home.backups)).toHaveLength(1);
   });
 
-  it("that fail are told of once, until one was made again; nothing is thrown", async () => {
-    // A file stands where the folder should be: nobody may write there, whoever they are.
+  it("that fail are reported once, and throw nothing", async () => {
+    // A file in place of the folder: not writable for any user.
     writeFileSync(home.backups, "");
     const notices: string[] = [];
     const { clock } = start(notices);
@@ -128,7 +128,7 @@ describe("daily copies", () => {
     expect(notices[0]).toMatch(/^The daily copy failed: .*\S$/);
   });
 
-  it("tell of a second failure when a copy was made between", async () => {
+  it("report a second failure after a successful copy", async () => {
     const notices: string[] = [];
     const { clock } = start(notices);
     await clock.pass(HOUR);
@@ -146,8 +146,8 @@ describe("daily copies", () => {
     expect(notices).toHaveLength(2);
   });
 
-  // To root every folder may be written; a file in the folder's place, above, fails for everyone.
-  it.skipIf(process.getuid?.() === 0)("say so when the folder may not be written", async () => {
+  // Root can write to every folder; the test above with a file in its place fails for every user.
+  it.skipIf(process.getuid?.() === 0)("report a folder that is not writable", async () => {
     mkdirSync(home.backups);
     chmodSync(home.backups, 0o500);
     const notices: string[] = [];
@@ -156,7 +156,7 @@ describe("daily copies", () => {
     expect(notices).toHaveLength(1);
   });
 
-  it("do not hold up the loop, and leave nothing half-made when they are stopped", async () => {
+  it("do not block the event loop, and leave no partial file when they are stopped", async () => {
     const sessions = createSessions({ store });
     const { id } = await sessions.create(who);
     for (let n = 0; n < 20; n += 1)
@@ -171,7 +171,7 @@ describe("daily copies", () => {
       heldUpMs.push(delay.percentile(99) / 1e6);
     }
     expect(readdirSync(home.backups)).toHaveLength(3);
-    // The least of several is due to the copy; the others show what else the machine does.
+    // The minimum is due to the copy; higher values are due to other work of the machine.
     expect(Math.min(...heldUpMs)).toBeLessThan(25);
     const passing = clock.pass(25 * HOUR);
     await copies.stop();

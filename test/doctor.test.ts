@@ -36,7 +36,7 @@ beforeEach(() => {
   database = join(home, "postrider.db");
 });
 
-/** A home with a bit of everything: turns, forks, undone words, attachments, several languages. */
+/** A home with all kinds of data: turns, forks, undone messages, attachments, several languages. */
 async function furnish(): Promise<void> {
   mkdirSync(home, { mode: 0o700 });
   const store = await sqliteStore({ file: database, mode: "in-process" });
@@ -90,13 +90,13 @@ async function furnish(): Promise<void> {
   await store.close();
 }
 
-async function examined(...args: string[]): Promise<Report & { code: number | null }> {
+async function runDoctor(...args: string[]): Promise<Report & { code: number | null }> {
   const { code, out, err } = await cli(home, "doctor", "--json", ...args);
   expect(err).toBe("");
   return { ...(JSON.parse(out) as Report), code };
 }
 
-function wrongIn(report: Report): string[] {
+function listProblems(report: Report): string[] {
   return report.checks.filter(({ state }) => state !== "ok").map(({ check, state }) => `${state} ${check}`);
 }
 
@@ -108,12 +108,12 @@ function damage(change: (db: Database.Database) => void): void {
 }
 
 describe("postrider doctor", () => {
-  it("finds a healthy home all right, and writes nothing into it", async () => {
+  it("finds no problem in a healthy home, and changes nothing", async () => {
     await furnish();
     const before = createHash("sha256").update(readFileSync(database)).digest("hex");
     for (const args of [[], ["--full"]]) {
-      const report = await examined(...args);
-      expect(wrongIn(report)).toEqual([]);
+      const report = await runDoctor(...args);
+      expect(listProblems(report)).toEqual([]);
       expect([report.code, report.ok, report.fixed]).toEqual([0, true, []]);
     }
     expect(createHash("sha256").update(readFileSync(database)).digest("hex")).toBe(before);
@@ -124,54 +124,54 @@ describe("postrider doctor", () => {
         .split("\n")
         .every((line) => line.startsWith("ok       ")),
     ).toBe(true);
-    // Nor does mending what is whole change anything.
-    expect(await examined("--fix")).toMatchObject({ code: 0, fixed: [] });
+    // A repair of an intact home changes nothing either.
+    expect(await runDoctor("--fix")).toMatchObject({ code: 0, fixed: [] });
   });
 
-  it("finds nothing wrong while 64 sessions of another process talk", async () => {
+  it("finds no problem while 64 sessions of another process write", async () => {
     await furnish();
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
     await talker.heard<SaidByTalker>(({ step }) => step === "running");
     for (const args of [["--full"], ["--fix"], []]) {
-      const report = await examined(...args);
-      expect([report.code, wrongIn(report), report.fixed]).toEqual([0, [], []]);
+      const report = await runDoctor(...args);
+      expect([report.code, listProblems(report), report.fixed]).toEqual([0, [], []]);
     }
     talker.tell("stop");
     expect((await talker.ended).code).toBe(0);
   });
 
-  it("makes neither home nor database", async () => {
-    expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
+  it("creates neither a home nor a database", async () => {
+    expect(await runDoctor("--fix")).toMatchObject({ code: 0, ok: true });
     expect(existsSync(home)).toBe(false);
     mkdirSync(home, { mode: 0o700 });
-    expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
+    expect(await runDoctor("--fix")).toMatchObject({ code: 0, ok: true });
     expect(existsSync(database)).toBe(false);
   });
 
-  it("says where files of agents are left that earlier versions kept in the home, and nothing of those beside it", async () => {
+  it("reports agents' files that earlier versions left in the home, and none in the workspace", async () => {
     await furnish();
     mkdirSync(join(`${home}.workspace`, "owner"), { recursive: true, mode: 0o755 });
     writeFileSync(join(`${home}.workspace`, "owner", "run.sh"), "", { mode: 0o755 });
-    expect(wrongIn(await examined())).toEqual([]);
+    expect(listProblems(await runDoctor())).toEqual([]);
     mkdirSync(join(home, "workspace"), { mode: 0o700 });
-    expect(wrongIn(await examined())).toEqual([]);
+    expect(listProblems(await runDoctor())).toEqual([]);
     mkdirSync(join(home, "workspace", "owner"), { mode: 0o700 });
-    const report = await examined();
-    expect([report.code, wrongIn(report)]).toEqual([0, ["warning workspaces"]]);
+    const report = await runDoctor();
+    expect([report.code, listProblems(report)]).toEqual([0, ["warning workspaces"]]);
     const { text, todo } = report.checks.find(({ check }) => check === "workspaces") ?? {};
     expect(text).toContain(`${home}.workspace`);
     expect(todo).toContain(`cp -Rn '${home}/workspace/.'`);
   });
 
-  it("closes to others what they may not see", async () => {
+  it("reports and corrects files that others can read", async () => {
     await furnish();
     chmodSync(home, 0o755);
     chmodSync(database, 0o644);
-    const report = await examined();
-    expect(wrongIn(report)).toEqual(["problem permissions"]);
+    const report = await runDoctor();
+    expect(listProblems(report)).toEqual(["problem permissions"]);
     expect(report.code).toBe(1);
-    expect((await examined("--fix")).code).toBe(0);
+    expect((await runDoctor("--fix")).code).toBe(0);
     expect(statSync(home).mode & 0o777).toBe(0o700);
     expect(statSync(database).mode & 0o777).toBe(0o600);
   });
@@ -214,23 +214,23 @@ describe("postrider doctor", () => {
       },
     ],
     [
-      "tokens that no model request accounts for",
+      "tokens without a model request",
       ["usage"],
       (db) => {
         db.exec("update sessions set input_tokens = 7, cost_usd = 0.5 where id = 'origin'");
       },
     ],
     [
-      "model requests that a session does not count",
+      "model requests that are missing in the session's counters",
       ["usage"],
       (db) => {
         db.exec(`insert into usage (session, at, purpose, input_tokens)
           select n, 0, 'title', 5 from sessions where id = 'origin'`);
       },
     ],
-    ["a wrong last instant", ["counters"], (db) => db.exec("update sessions set last_at = 5")],
+    ["a wrong time of the last activity", ["counters"], (db) => db.exec("update sessions set last_at = 5")],
     [
-      "a piece of a session that is not there",
+      "a range of a missing session",
       ["views"],
       (db) => {
         db.exec(
@@ -239,7 +239,7 @@ describe("postrider doctor", () => {
       },
     ],
     [
-      "a session without its list",
+      "a session without its ranges",
       ["views"],
       (db) => {
         db.exec(
@@ -261,17 +261,17 @@ describe("postrider doctor", () => {
         db.exec("delete from sessions where id = 'heir'; delete from sessions where id = 'origin'");
       },
     ],
-    ["attachments that nobody noted", ["blob_uses"], (db) => db.exec("delete from blob_uses")],
+    ["attachments without a recorded use", ["blob_uses"], (db) => db.exec("delete from blob_uses")],
     [
-      "attachments that nobody needs",
+      "unused attachments",
       ["blob_uses"],
       (db) => {
         db.exec(`insert into blobs values ('${"ab".repeat(32)}', 1, x'00')`);
       },
     ],
-    ["people who are not there", ["foreign_keys"], (db) => db.exec("delete from people")],
+    ["missing people", ["foreign_keys"], (db) => db.exec("delete from people")],
     [
-      "questions, codes and permissions of people and sessions that are not there",
+      "approvals, codes and permissions of missing people and sessions",
       ["access"],
       (db) => {
         db.exec(`insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
@@ -281,27 +281,27 @@ describe("postrider doctor", () => {
       },
     ],
     [
-      "questions of sessions that are not there",
+      "approvals of missing sessions",
       ["foreign_keys"],
       (db) => {
         db.exec(`insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
             values (4711, 1, 'owner', 1, '{}', '{"title":"?"}', 1, 1)`);
       },
     ],
-  ])("finds %s, and mends it", async (_, checks, change) => {
+  ])("finds %s, and repairs it", async (_, checks, change) => {
     await furnish();
     damage(change);
-    const found = await examined();
+    const found = await runDoctor();
     expect(found.code).toBe(1);
     const problems = found.checks.filter(({ state }) => state === "problem");
     for (const check of checks) expect(problems.map((one) => one.check)).toContain(check);
     for (const { todo } of problems) expect(todo).toMatch(/--fix/);
-    const mended = await examined("--fix");
+    const mended = await runDoctor("--fix");
     expect(mended.fixed.length).toBeGreaterThan(0);
-    expect([mended.code, wrongIn(mended)]).toEqual([0, []]);
-    expect(wrongIn(await examined("--full"))).toEqual([]);
+    expect([mended.code, listProblems(mended)]).toEqual([0, []]);
+    expect(listProblems(await runDoctor("--full"))).toEqual([]);
 
-    // And it can be lived in.
+    // The repaired home is usable.
     const store = await sqliteStore({ file: database, mode: "in-process" });
     onTestFinished(() => store.close());
     const sessions = createSessions({ store });
@@ -312,27 +312,27 @@ describe("postrider doctor", () => {
     expect((await sessions.search({ everyone: true }, "夜景")).length).toBe(5);
   });
 
-  it("finds words in the index that were never said, when it looks at everything", async () => {
+  it("finds wrong words in the index with --full", async () => {
     await furnish();
     damage((db) => {
       db.exec(`insert into words (words, rowid, terms) values ('delete', ${idOf} + 1, 'one');
         insert into words (rowid, terms) values (${idOf} + 1, 'eleven')`);
     });
-    expect(wrongIn(await examined())).toEqual([]);
-    expect(wrongIn(await examined("--full"))).toEqual(["problem search_index"]);
-    expect(wrongIn(await examined("--full", "--fix"))).toEqual([]);
+    expect(listProblems(await runDoctor())).toEqual([]);
+    expect(listProblems(await runDoctor("--full"))).toEqual(["problem search_index"]);
+    expect(listProblems(await runDoctor("--full", "--fix"))).toEqual([]);
   });
 
-  it("tells of messages and attachments that are lost, as nobody can make them again", async () => {
+  it("warns about lost messages and attachments, which cannot be repaired", async () => {
     await furnish();
     damage((db) => {
       db.exec(`delete from messages where id = ${idOf} + 2; delete from blob_uses; delete from blobs`);
     });
-    const report = await examined("--fix");
-    expect(wrongIn(report).sort()).toEqual(["warning attachments", "warning messages", "warning views"]);
+    const report = await runDoctor("--fix");
+    expect(listProblems(report).sort()).toEqual(["warning attachments", "warning messages", "warning views"]);
   });
 
-  it("tells of programs that fell, what they held, and what waits", async () => {
+  it("warns about crashed processes, their leases, and pending messages", async () => {
     await furnish();
     const store = await sqliteStore({ file: database, mode: "in-process" });
     const dead = { ...localRunner(), pid: 4_194_999 };
@@ -348,19 +348,19 @@ describe("postrider doctor", () => {
       message: { role: "user", parts: [{ type: "text", text: "anybody?" }] },
     });
     await store.close();
-    const report = await examined();
-    expect(wrongIn(report)).toEqual(["warning runners", "warning leases", "warning inbox"]);
+    const report = await runDoctor();
+    expect(listProblems(report)).toEqual(["warning runners", "warning leases", "warning inbox"]);
     expect(report.code).toBe(0);
-    expect(wrongIn(await examined("--fix"))).toEqual(["warning inbox"]);
+    expect(listProblems(await runDoctor("--fix"))).toEqual(["warning inbox"]);
   });
 
-  it("looks quickly with --quick: no message is read, and it says what was left out", async () => {
+  it("reads no message with --quick, and reports which checks it skipped", async () => {
     await furnish();
     damage((db) => {
       db.exec("update sessions set config = '{broken' where id = 'origin'");
       db.exec("update messages set meta = '{broken' where id = (select max(id) from messages)");
     });
-    const { checks, code } = await examined("--quick");
+    const { checks, code } = await runDoctor("--quick");
     expect(code).toBe(1);
     const names = checks.map(({ check }) => check);
     for (const left of ["integrity", "counters", "messages", "attachments", "search_index"])
@@ -369,14 +369,14 @@ describe("postrider doctor", () => {
       expect.stringMatching(/^sessions\.config is not readable in 1 row: \w+\.$/),
     ]);
     expect(checks.find(({ check }) => check === "depth")?.text).toContain("were not checked");
-    const whole = await examined();
+    const whole = await runDoctor();
     expect(whole.checks.map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/^messages\.meta is not readable in 1 row: \d+:\d+\.$/),
     );
     expect(await cli(home, "doctor", "--quick", "--fix")).toMatchObject({ code: 2 });
   });
 
-  it("tells what it checks now to whoever shows it, and a pipe sees nothing of it", async () => {
+  it("reports its progress to a callback, and writes none to a pipe", async () => {
     await furnish();
     const steps: string[] = [];
     checkDatabase(database, {
@@ -414,12 +414,12 @@ describe("postrider doctor", () => {
       /not one of Postrider/,
       () => damage((db) => db.pragma("application_id = 5")),
     ],
-  ])("reports %s, says what to do, and changes nothing", async (_, check, sentence, change) => {
+  ])("reports %s with instructions, and changes nothing", async (_, check, sentence, change) => {
     await furnish();
     change();
     const before = readFileSync(database);
     for (const args of [[], ["--fix"], ["--full", "--fix"]]) {
-      const report = await examined(...args);
+      const report = await runDoctor(...args);
       expect(report.code).toBe(1);
       const found = report.checks.find((one) => one.check === check);
       expect(found).toMatchObject({ state: "problem", text: expect.stringMatching(sentence) });
@@ -428,11 +428,11 @@ describe("postrider doctor", () => {
     expect(readFileSync(database).equals(before)).toBe(true);
   });
 
-  it("reports a database that is gone while its log is there", async () => {
+  it("reports a write-ahead log without its database", async () => {
     mkdirSync(home, { mode: 0o700 });
     writeFileSync(`${database}-wal`, "frames", { mode: 0o600 });
-    const report = await examined("--fix");
-    expect([report.code, wrongIn(report)]).toEqual([1, ["problem database"]]);
+    const report = await runDoctor("--fix");
+    expect([report.code, listProblems(report)]).toEqual([1, ["problem database"]]);
     expect(existsSync(database)).toBe(false);
   });
 });

@@ -37,7 +37,7 @@ beforeEach(() => {
   mkdirSync(home, { mode: 0o700 });
 });
 
-/** Words that only Anna uses, in several scripts; each also in the form in which the index has it. */
+/** Words that only Anna uses, in several scripts, each also in its indexed form. */
 const ANNAS = [
   "Geheimwort",
   "geheimwort",
@@ -155,7 +155,7 @@ async function approve(store: Store, turn: number, fence: number, words: string)
   throwIfRefused(await store.access.answerApproval({ person, approval, answer: "always", now }));
 }
 
-/** A code she has asked for, a wrong guess, a role, and her chat as the platform's home. */
+/** A requested code, a wrong guess, a role, and her chat as the home channel of the platform. */
 async function admit(store: Store, person: string): Promise<void> {
   const now = Date.now();
   const asker = buildRouting(ANNA, settings).source;
@@ -168,7 +168,7 @@ async function admit(store: Store, person: string): Promise<void> {
     now,
   });
   for (const owner of [person, getMemoryOwner({ owner: person, audience: "chat:signal:riders" })]) {
-    // Also in versions that are not the newest.
+    // Also in older versions.
     for (const change of [
       { action: "add", text: SAYS },
       { action: "replace", old: SAYS, text: `knows ${SAYS}` },
@@ -179,8 +179,8 @@ async function admit(store: Store, person: string): Promise<void> {
   throwIfRefused(await store.memory.changeMemory({ owner: "chat:signal:riders", change, now }));
 }
 
-/** Anna and Bob, alone and in a group whose session they share, often enough that their words lie side by side. */
-async function village(rounds: number): Promise<{ anna: string; shared: string }> {
+/** Anna and Bob, in direct chats and in a group with a shared session, often enough that their texts share pages. */
+async function createVillage(rounds: number): Promise<{ anna: string; shared: string }> {
   const store = await sqliteStore({ file: database });
   const sessions = createSessions({ store });
   const runner = localRunner();
@@ -219,7 +219,7 @@ async function village(rounds: number): Promise<{ anna: string; shared: string }
   await store.runners.retire({ runner: runner.id });
   await indexed(database);
   await store.close();
-  // No command gives a fork to someone else, but accounts that turn out to be one person's may.
+  // No command gives a fork to another person, but joined accounts can have one.
   const db = new Database(database);
   const bob = db.prepare("select person from accounts where user_id = 'bob-1'").pluck().get();
   db.prepare(
@@ -236,8 +236,8 @@ function wordsIn(...files: string[]): string[] {
   });
 }
 
-/** Everything of Bob's, as it is read. */
-async function bobs(shared: string): Promise<unknown> {
+/** All data of Bob, as it is read. */
+async function readBob(shared: string): Promise<unknown> {
   const store = await sqliteStore({ file: database, mode: "in-process" });
   try {
     const sessions = createSessions({ store });
@@ -263,14 +263,14 @@ async function bobs(shared: string): Promise<unknown> {
 }
 
 describe("postrider erase", () => {
-  it("leaves none of a person's words in the file or its log, and everything of everyone else", async () => {
-    const { anna, shared } = await village(40);
+  it("leaves none of a person's words in the database or its write-ahead log, and keeps the data of others", async () => {
+    const { anna, shared } = await createVillage(40);
     expect(new Set(wordsIn(database))).toEqual(new Set(ANNAS));
-    const before = await bobs(shared);
+    const before = await readBob(shared);
     const { code, out, err } = await cli(home, "erase", "signal:anna-uuid", "--yes", "--json");
     expect([code, err]).toEqual([0, ""]);
     expect(wordsIn(database, `${database}-wal`, `${database}-shm`)).toEqual([]);
-    expect(await bobs(shared)).toEqual(before);
+    expect(await readBob(shared)).toEqual(before);
 
     const told = JSON.parse(out) as Told;
     expect(told).toMatchObject({
@@ -297,7 +297,7 @@ describe("postrider erase", () => {
       allowed: 4,
       memories: 2,
     });
-    // The receipt names no one but the number, and only its owner reads it.
+    // The receipt contains only the person's id, and only its owner can read it.
     expect(statSync(told.receipt).mode & 0o777).toBe(0o600);
     expect(wordsIn(told.receipt)).toEqual([]);
     expect(JSON.parse(readFileSync(told.receipt, "utf8"))).toMatchObject({
@@ -308,7 +308,7 @@ describe("postrider erase", () => {
     look(database, (db) => {
       const one = (sql: string): unknown => db.prepare(sql).pluck().get();
       expect(one("pragma integrity_check")).toBe("ok");
-      // In the group, rows and places stay: 8 messages a round, of which Anna's and the answers to her are empty.
+      // In the group, rows and seqs stay: 8 messages a round, of which Anna's and the answers to her are empty.
       expect(
         one(
           "select count(*) from messages where id >> 24 = (select session from conversations where chat_id = 'riders')",
@@ -325,8 +325,8 @@ describe("postrider erase", () => {
     expect(await cli(home, "erase", anna, "--yes")).toMatchObject({ code: 3 });
   });
 
-  it("names the copies that still hold the words, and removes them when told to", async () => {
-    await village(2);
+  it("names the copies that still contain the data, and removes them with --backups", async () => {
+    await createVillage(2);
     mkdirSync(join(home, "backups"), { mode: 0o700 });
     const copies = [
       join(home, "backups", "postrider-20260315T040000Z.db"),
@@ -347,9 +347,9 @@ describe("postrider erase", () => {
     expect(readdirSync(join(home, "backups"))).toEqual([]);
   });
 
-  it("comes to its end when it is said again after it was killed, with the counts of the beginning", async () => {
-    const { anna, shared } = await village(60);
-    const before = await bobs(shared);
+  it("finishes in a second run after it was killed, with the counts of the first run", async () => {
+    const { anna, shared } = await createVillage(60);
+    const before = await readBob(shared);
     const counts = look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
     let kills = 0;
     for (const until of [0.98, 0.9, 0.8]) {
@@ -359,14 +359,14 @@ describe("postrider erase", () => {
           database,
           (db) => db.prepare("select count(*) from messages where text is not null").pluck().get() as number,
         );
-      // Somewhere in the middle, wherever that is; one that is quicker ends by itself.
+      // At any point in the middle; a faster run exits by itself.
       while (child.exitCode === null && left() > Number(counts) * 0.7 * until)
         await new Promise(setImmediate);
       child.kill("SIGKILL");
       if ((await ended).signal === "SIGKILL") kills += 1;
     }
     const { code, out } = await cli(home, "erase", anna, "--yes", "--json");
-    // Killed after the last step but before the file was cleaned, or before: either way it is finished now.
+    // Killed before or after the last step, but before the file was cleaned: both are finished now.
     if (code === 3) expect(kills).toBeLessThan(3);
     else {
       expect(code).toBe(0);
@@ -376,13 +376,13 @@ describe("postrider erase", () => {
     }
     expect(kills).toBeGreaterThan(0);
     expect(wordsIn(database, `${database}-wal`)).toEqual([]);
-    expect(await bobs(shared)).toEqual(before);
+    expect(await readBob(shared)).toEqual(before);
     expect(readdirSync(join(home, "reports")).filter((name) => name.endsWith(".json"))).toHaveLength(1);
     expect(await cli(home, "doctor")).toMatchObject({ code: 0 });
   });
 
-  it("finishes what was cut short before the file was cleaned, though the person is gone from it", async () => {
-    const { anna } = await village(3);
+  it("finishes an erasure that was interrupted before the file was cleaned", async () => {
+    const { anna } = await createVillage(3);
     const store = await sqliteStore({ file: database, mode: "in-process" });
     const data = await store.access.readPersonData({ person: anna });
     for (let step: ErasureProgress = { done: false }; !step.done; )
@@ -410,8 +410,8 @@ describe("postrider erase", () => {
     expect(JSON.parse(out)).toMatchObject({ state: "done", started_at: 5, counts: data?.counts });
   });
 
-  it("cleans the file while 64 sessions of another process talk, and harms none of them", async () => {
-    const { anna } = await village(10);
+  it("cleans the file while 64 sessions of another process write, and damages none of them", async () => {
+    const { anna } = await createVillage(10);
     const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
     onTestFinished(() => void talker.process.kill("SIGKILL"));
     await talker.heard<SaidByTalker>(({ step }) => step === "running");
@@ -428,8 +428,8 @@ describe("postrider erase", () => {
     expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
   });
 
-  it("erases thousands of messages, and others find theirs as before", async () => {
-    const { anna, shared } = await village(2);
+  it("erases thousands of messages, and the search of others still works", async () => {
+    const { anna, shared } = await createVillage(2);
     const store = await sqliteStore({ file: database });
     await createSessions({ store }).append(
       { person: anna },
@@ -438,16 +438,16 @@ describe("postrider erase", () => {
     );
     await indexed(database);
     await store.close();
-    const before = await bobs(shared);
+    const before = await readBob(shared);
     const { code, out } = await cli(home, "erase", anna, "--yes", "--json");
     expect([code, (JSON.parse(out) as Told).counts.messages]).toEqual([0, 2 * 4 + 40 + 3000]);
     expect(wordsIn(database, `${database}-wal`)).toEqual([]);
-    expect(await bobs(shared)).toEqual(before);
+    expect(await readBob(shared)).toEqual(before);
     expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
   });
 
-  it("asks, and erases only when the id is typed again", async () => {
-    const { anna } = await village(1);
+  it("asks for confirmation, and erases only if the id is typed", async () => {
+    const { anna } = await createVillage(1);
     const before = look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
     const count = (): unknown =>
       look(database, (db) => db.prepare("select count(*) from messages").pluck().get());
@@ -459,18 +459,18 @@ describe("postrider erase", () => {
       expect(code).toBe(5);
       expect(err).toContain("--yes");
     }
-    expect((await typed("yes\n", "erase", anna)).code).toBe(5);
-    expect((await typed("", "erase", anna)).code).toBe(5);
+    expect((await runTyped("yes\n", "erase", anna)).code).toBe(5);
+    expect((await runTyped("", "erase", anna)).code).toBe(5);
     expect(count()).toBe(before);
-    const { code, err, out } = await typed(`${anna}\n`, "erase", anna);
+    const { code, err, out } = await runTyped(`${anna}\n`, "erase", anna);
     expect(code).toBe(0);
     expect(err).toMatch(/permanently erases 2 sessions with 44 messages, 1 message in shared chats/);
     expect(out).toMatch(/contains no remnants/);
     expect(wordsIn(database)).toEqual([]);
   });
 
-  it("says so when there is nobody of that name, and changes nothing", async () => {
-    await village(1);
+  it("reports an unknown person, and changes nothing", async () => {
+    await createVillage(1);
     const before = readFileSync(database);
     for (const nobody of ["p_000000000000", "signal:nobody", "Anna Beispiel"])
       expect(await cli(home, "erase", nobody, "--yes")).toMatchObject({ code: 3, out: "" });
@@ -478,8 +478,8 @@ describe("postrider erase", () => {
   });
 });
 
-/** As in a terminal: someone sits there and types. */
-async function typed(text: string, ...args: string[]) {
+/** As in a terminal, with typed input. */
+async function runTyped(text: string, ...args: string[]) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const [output, notices] = [new PassThrough(), new PassThrough()];
   input.end(text);
@@ -494,8 +494,8 @@ async function typed(text: string, ...args: string[]) {
 }
 
 describe("postrider export-person", () => {
-  it("writes everything of a person, and nothing of anyone else", async () => {
-    const { anna, shared } = await village(3);
+  it("writes all data of a person, and none of others", async () => {
+    const { anna, shared } = await createVillage(3);
     const file = join(folder, "anna.jsonl");
     const { code, out, err } = await cli(home, "export-person", "signal:anna-4711", file, "--json");
     expect([code, err]).toEqual([0, ""]);
@@ -536,7 +536,7 @@ describe("postrider export-person", () => {
       ["memory", "memories"],
     ] as const)
       expect(kinds(kind)).toHaveLength(header.counts[counted]);
-    // Each session can be brought back.
+    // Each session can be imported again.
     const store = await sqliteStore({ file: join(folder, "other.db"), mode: "in-process" });
     onTestFinished(() => store.close());
     const sessions = createSessions({ store });
@@ -544,8 +544,8 @@ describe("postrider export-person", () => {
     expect((await sessions.search(everyone, "秘密", { limit: 200 })).length).toBeGreaterThan(40);
   });
 
-  it("overwrites nothing unless told to, and knows only who is there", async () => {
-    await village(1);
+  it("overwrites a file only with --force, and reports an unknown person", async () => {
+    await createVillage(1);
     const file = join(folder, "anna.jsonl");
     writeFileSync(file, "precious");
     expect(await cli(home, "export-person", "signal:anna-4711", file)).toMatchObject({ code: 5 });

@@ -7,7 +7,7 @@ import { schedule } from "./support/schedule.ts";
 const SEED = 7;
 const CONTACTS = schedule(200, 1000);
 
-it("makes one conversation and one session of a first contact that two processes see at once", async () => {
+it("creates one conversation and one session when two processes handle a first contact concurrently", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   const file = join(folder.path, "postrider.db");
@@ -21,7 +21,7 @@ it("makes one conversation and one session of a first contact that two processes
   expect(report.atOnce).toBeGreaterThan(CONTACTS / 5);
 }, 60_000);
 
-it("makes one database when two processes make it at once", async () => {
+it("creates one database when two processes create it concurrently", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   expect(await driveCreations(folder.path, schedule(5, 20))).toEqual([]);

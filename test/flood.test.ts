@@ -6,7 +6,7 @@ import { schedule } from "./support/schedule.ts";
 const SEED = 20_261_117;
 const KILLS = schedule(1, 2);
 
-describe("a gateway on Telegram that strangers and members flood, killed in every second flood", () => {
+describe("a gateway on Telegram that is flooded by strangers and members, and killed in every second flood", () => {
   let report: FloodReport;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe("a gateway on Telegram that strangers and members flood, killed in ever
     return () => folder.remove();
   }, 200_000);
 
-  it("loses, crosses and repeats nothing of honest people, and complains about nothing", () => {
+  it("loses, misdirects and repeats no message of other people, and logs no errors", () => {
     expect(report.errors).toEqual([]);
     expect(report.lost).toEqual([]);
     expect(report.answered + report.told).toBe(report.said);
@@ -27,7 +27,7 @@ describe("a gateway on Telegram that strangers and members flood, killed in ever
     expect(report.repeatedWithMark.length).toBeLessThanOrEqual(report.leftSends);
   });
 
-  it("answers honest people in a flood within a bounded multiple of the usual time", () => {
+  it("answers other people during a flood within a limited multiple of the usual time", () => {
     expect(report.floodMs / report.quietMs).toBeLessThan(MOST_TIMES_SLOWER);
   });
 

@@ -3,15 +3,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { driveFullDisk, type FullDiskReport } from "./full-disk/drive.ts";
 import { check } from "./kill/checker.ts";
 import type { Operation, OperationName } from "./kill/journal.ts";
+import { copyDamaged } from "./support/copy-damaged.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { schedule } from "./support/schedule.ts";
-import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_303;
 const FILLS = schedule(5, 15);
 
-describe("processes that work on a disk that is full again and again", () => {
+describe("processes on a disk that is full repeatedly", () => {
   let file: string;
   let report: FullDiskReport;
 
@@ -24,7 +24,7 @@ describe("processes that work on a disk that is full again and again", () => {
     return () => temporary.remove();
   }, 120_000);
 
-  it("are refused what finds no room, and go on", () => {
+  it("get errors for writes without space, and continue", () => {
     expect(report.errors).toEqual([]);
     expect(report.fills).toBeGreaterThanOrEqual(FILLS);
     expect(report.refused).toBeGreaterThan(FILLS);
@@ -33,21 +33,21 @@ describe("processes that work on a disk that is full again and again", () => {
     if (process.platform === "linux") expect(report.wentOn).toBeGreaterThan(0);
   });
 
-  it("keep what was acknowledged, whole and once, and nothing of what was refused, also when killed", () => {
+  it("keep every acknowledged operation once and no part of a refused one, also when killed", () => {
     expect(report.lost).toEqual([]);
     expect(report.doubled).toEqual([]);
     expect(report.broken).toEqual([]);
   });
 
   // A check that cannot fail proves nothing.
-  it("are checked by something that would notice a loss", () => {
+  it("are checked by a judge that detects a loss", () => {
     const one = acknowledged("append");
-    const copy = spoiled(file, `delete from messages where text like '[${one.key}] 1/%'`);
+    const copy = copyDamaged(file, `delete from messages where text like '[${one.key}] 1/%'`);
     expect(check(copy, report.journal, true).lost).toContainEqual(expect.stringContaining(one.key));
   });
 
   it.each<OperationName>(["append", "accept", "finish", "open", "create", "fork", "hold", "title"])(
-    "are checked by something that would notice what was refused and is there: %s",
+    "are checked by a judge that detects a refused operation that was stored: %s",
     (name) => {
       const one = acknowledged(name);
       const asRefused = report.journal.map((other): Operation => {
@@ -61,14 +61,14 @@ describe("processes that work on a disk that is full again and again", () => {
     },
   );
 
-  it("are checked by something that would notice a removal that was refused and took place", () => {
+  it("are checked by a judge that detects a refused removal that took place", () => {
     const refused = { key: "0-0", name: "remove", session: "gone", count: 0, refused: "disk_full" } as const;
     expect(check(file, [...report.journal, { ...refused, begunAt: 0 }], true).lost).toEqual([
       "remove 0-0 (refused): gone is gone",
     ]);
   });
 
-  /** One that is still to be seen in a session that is still there. */
+  /** One that is still visible in an existing session. */
   function acknowledged(name: OperationName): Operation {
     const [live, titles] = look(file, (db) => [
       new Set(db.prepare("select id from sessions where removed_at is null").pluck().all()),

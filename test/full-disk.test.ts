@@ -25,8 +25,8 @@ async function outcomes(calls: readonly Promise<unknown>[]): Promise<string[]> {
   return settled.map((one) => (one.status === "fulfilled" ? "ok" : String(one.reason.code)));
 }
 
-describe.each(["workers", "in-process"] as const)("a database that may not grow any more (%s)", (mode) => {
-  it("keeps what was acknowledged and nothing else when one call of a batch finds no room, and goes on", async () => {
+describe.each(["workers", "in-process"] as const)("a database that cannot grow (%s)", (mode) => {
+  it("keeps only the acknowledged calls of a batch if one has no space, and continues", async () => {
     const file = newFile();
     const roomy = await sqliteStore({ file, mode });
     const before = createSessions({ store: roomy });
@@ -37,7 +37,7 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
     await roomy.close();
     const pages = look(file, (db) => Number(db.pragma("page_count", { simple: true })));
 
-    // Room for 40 pages more: a few small messages and their words, but not a hundred pages at once.
+    // Space for 40 more pages: a few small messages with their index entries, but not a hundred pages at once.
     const store = await sqliteStore({ file, mode, maxBytes: (pages + 40) * 4096 });
     onTestFinished(() => store.close());
     const sessions = createSessions({ store });
@@ -64,7 +64,7 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
     expect(commitsInLog(file) - start).toBeLessThanOrEqual(2);
     await indexed(file);
 
-    // With one, SQLite takes everything back: each call that can be kept gets a commit of its own.
+    // After a failure, SQLite rolls everything back: each call that can be stored gets its own commit.
     const middle = commitsInLog(file);
     const batch = [
       sessions.append(who, "talk", [note("a 1"), note("a 2")]),
@@ -75,7 +75,7 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
     expect(await outcomes(batch)).toEqual(["ok", "ok", "disk_full", "ok"]);
     expect(commitsInLog(file) - middle).toBeGreaterThanOrEqual(3);
 
-    // Room is made, and the same store takes what it had to refuse.
+    // With space again, the same store accepts the refused call.
     expect(await sessions.remove(who, "ballast")).toBe(true);
     const again = [sessions.append(who, "talk", [note("e 1"), note(BIG)]), accept("f")];
     expect(await outcomes(again)).toEqual(["ok", "ok"]);
@@ -88,11 +88,11 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
     expect(texts).toEqual(["calm 1", "calm 2", "a 1", "a 2", "d", "e 1", BIG]);
     const inbox = "select message_id from inbox order by n";
     expect(look(file, (db) => db.prepare(inbox).pluck().all())).toEqual(["calm accepted", "b", "f"]);
-    expect(textsIn(file)).toHaveLength(8); // the seven, and the input that began the turn
+    expect(textsIn(file)).toHaveLength(8); // the seven, and the input that started the turn
     expect(look(file, (db) => db.pragma("integrity_check", { simple: true }))).toBe("ok");
   });
 
-  it("lets a session be removed, words and all, when not one page is left", async () => {
+  it("can remove a session with its index entries when no page is free", async () => {
     const file = newFile();
     const store = await sqliteStore({ file, mode, maxBytes: 1024 * 1024 });
     onTestFinished(() => store.close());
@@ -126,9 +126,9 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
 });
 
 describe.each(["workers", "in-process"] as const)("a disk that is full (%s)", (mode) => {
-  // Only Linux can lift the limit of a process that runs.
+  // Only Linux can raise the limit of a running process.
   it.skipIf(process.platform !== "linux")(
-    "keeps what was acknowledged and nothing else, and goes on in the same process when there is room",
+    "keeps only acknowledged calls, and continues in the same process when there is space",
     async () => {
       const file = newFile();
       const store = await sqliteStore({ file, mode });
@@ -140,7 +140,7 @@ describe.each(["workers", "in-process"] as const)("a disk that is full (%s)", (m
       expect(isRefused(made)).toBe(false);
       await store.close();
 
-      // No file of the child may grow beyond 4 MiB: to SQLite this is a disk without room.
+      // No file of the child can grow beyond 4 MiB: for SQLite this is a full disk.
       const child = startChild(new URL("./full-disk/child.ts", import.meta.url), [file, mode], (command) => [
         "bash",
         "-c",
@@ -176,13 +176,13 @@ describe.each(["workers", "in-process"] as const)("a disk that is full (%s)", (m
 });
 
 it.skipIf(process.platform === "win32")(
-  "says that there is no room when a disk is too full to open what a killed process left",
+  "reports that there is no space if the disk is too full to open the database of a killed process",
   async () => {
     const file = newFile();
     const left = join(dirname(file), "left");
     const store = await sqliteStore({ file, mode: "in-process" });
     await createSessions({ store }).create(who, { id: "talk" });
-    // As a kill leaves it: a log, and no shared memory that anyone could use.
+    // As after a kill: a write-ahead log, and no usable shared memory.
     mkdirSync(left, { mode: 0o700 });
     for (const suffix of ["", "-wal"]) copyFileSync(file + suffix, join(left, `postrider.db${suffix}`));
     await store.close();

@@ -26,8 +26,8 @@ beforeAll(async () => {
   return () => telegram.stop();
 });
 
-/** Somebody whom the agent has asked, and a gateway that was killed while the question stood there. */
-async function askedAndKilled(scene: Scene) {
+/** A person with an open approval request of a gateway that was killed. */
+async function askThenKill(scene: Scene) {
   const { people } = scene;
   const first = scene.start({ agent: ASKING });
   await first.ready();
@@ -40,39 +40,39 @@ async function askedAndKilled(scene: Scene) {
   return { people, user, chat, question };
 }
 
-/** Without what may stand there twice because it was being sent when the gateway was killed, and says so. */
-const questionsIn = (texts: readonly string[]): number =>
+/** Without marked repetitions of requests that were being sent when the gateway was killed. */
+const countQuestions = (texts: readonly string[]): number =>
   texts.filter((text) => text.includes("May I?") && !isMarkedAsRepeated(text)).length;
 
-describe("a question of a gateway that was killed", () => {
-  it("stays, is not asked twice, and its buttons work after the restart", async ({ onTestFinished }) => {
+describe("an approval request of a gateway that was killed", () => {
+  it("stays open, is not sent twice, and its buttons work after the restart", async ({ onTestFinished }) => {
     const scene = sceneOf(telegram, onTestFinished);
-    const { people, user, chat, question } = await askedAndKilled(scene);
+    const { people, user, chat, question } = await askThenKill(scene);
     const second = scene.start({ agent: ASKING });
     await second.logged(({ words, fields }) => words === "a turn started" && fields.attempt === 2);
     await people.press(chat, question.id, user, "Once");
     await people.untilShown(chat, "gone");
-    expect(questionsIn(await textsIn(people, chat))).toBe(1);
+    expect(countQuestions(await textsIn(people, chat))).toBe(1);
   });
 
   it.for([
     ["Once", "gone"],
     ["No", "kept"],
   ] as const)(
-    "counts as answered with %s while the gateway was down",
+    "accepts the answer %s that arrived while the gateway was down",
     async ([label, said], { onTestFinished }) => {
       const scene = sceneOf(telegram, onTestFinished);
-      const { people, user, chat, question } = await askedAndKilled(scene);
+      const { people, user, chat, question } = await askThenKill(scene);
       await people.press(chat, question.id, user, label);
       scene.start({ agent: ASKING });
       await people.untilShown(chat, said);
-      expect(questionsIn(await textsIn(people, chat))).toBe(1);
+      expect(countQuestions(await textsIn(people, chat))).toBe(1);
     },
   );
 
-  it("is not answered by a yes, before or after", async ({ onTestFinished }) => {
+  it("is not answered by the text yes", async ({ onTestFinished }) => {
     const scene = sceneOf(telegram, onTestFinished);
-    const { people, user, chat, question } = await askedAndKilled(scene);
+    const { people, user, chat, question } = await askThenKill(scene);
     scene.start({ agent: ASKING });
     await people.say(chat, user, "yes");
     await people.untilIdle();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const dm = (person: string): ChatPlace => ({ chat: `dm-${person}`, type: "dm" });
 const ann = dm("ann");
 const MEGABYTE = 1024 * 1024;
-/** Megabytes that go through four processes take their time on a machine that is busy. */
+/** Megabytes that pass through four processes need time on a busy machine. */
 const BIG = { timeout: 90_000 };
 const ECHO = { script: { answers: [{ say: ["You said: ", { echo: true }] }] } };
 const SHORT = { script: { answers: [{ say: "Noted." }] } };
@@ -49,19 +49,19 @@ const ODD: readonly (readonly [what: string, words: string, answered: string])[]
   ["half a surrogate pair", "a\ud800b\udc00", "a\ufffdb\ufffd"],
   ["control characters", "a\u0007b\u001b[31mc\u0085d\u2028e", "a\u0007b\u001b[31mc\u0085d\u2028e"],
   ["a byte of zero", "a\u0000b", "a\u0000b"],
-  ["what is not Unicode", Buffer.from([0x61, 0xff, 0xfe, 0x62]).toString(), "a\ufffd\ufffdb"],
-  ["what looks like SQL", `{"a":"'); drop table messages;--"}`, `{"a":"'); drop table messages;--"}`],
+  ["invalid Unicode", Buffer.from([0x61, 0xff, 0xfe, 0x62]).toString(), "a\ufffd\ufffdb"],
+  ["text that looks like SQL", `{"a":"'); drop table messages;--"}`, `{"a":"'); drop table messages;--"}`],
 ];
 
-describe.concurrent("what is odd, and is taken", BIG, () => {
-  it("texts with anything in them", async (test) => {
+describe.concurrent("unusual input that is accepted:", BIG, () => {
+  it("texts with any characters", async (test) => {
     const stage = await started(test, { agent: ECHO });
     for (const [what, words, answered] of ODD)
       expect((await stage.ask(ann, "ann", words)).text, what).toBe(`You said: ${answered}`);
     expect(stage.complaints()).toEqual([]);
   });
 
-  it("a text of ten megabytes, which is answered and shown in short", async (test) => {
+  it("a text of ten megabytes, which commands show shortened", async (test) => {
     const stage = await started(test, { agent: SHORT });
     expect((await stage.ask(ann, "ann", `begin ${"word ".repeat(2 * MEGABYTE)}`)).text).toBe("Noted.");
     for (const line of ["/history", "/sessions", "/status", "/search begin"]) {
@@ -74,7 +74,7 @@ describe.concurrent("what is odd, and is taken", BIG, () => {
     expect(stage.complaints()).toEqual([]);
   });
 
-  it("files with any name, none of which becomes a path", async (test) => {
+  it("files with any name, which is never used as a path", async (test) => {
     const stage = await started(test, { agent: SHORT });
     const names = [
       "../../../etc/passwd",
@@ -95,7 +95,7 @@ describe.concurrent("what is odd, and is taken", BIG, () => {
   });
 });
 
-describe.concurrent("what cannot be taken is answered with the reason, once", BIG, () => {
+describe.concurrent("input that is refused once with a reason:", BIG, () => {
   it("a text and a file of more than 25 MB", async (test) => {
     const stage = await started(test, { agent: SHORT });
     const big = { ...fileCalled("big"), base64: Buffer.alloc(26 * MEGABYTE).toString("base64") };
@@ -112,7 +112,7 @@ describe.concurrent("what cannot be taken is answered with the reason, once", BI
     expect(stage.complaints()).toEqual([]);
   });
 
-  it("a message with nothing in it", async (test) => {
+  it("an empty message", async (test) => {
     const stage = await started(test, { agent: ECHO });
     await stage.judge.say(ann, "ann", "");
     await stage.judge.say(ann, "ann", " \n ");
@@ -125,7 +125,7 @@ describe.concurrent("what cannot be taken is answered with the reason, once", BI
 });
 
 describe.concurrent("commands", BIG, () => {
-  it("with a megabyte behind them say in a few words what is wrong with it", async (test) => {
+  it("with a megabyte of arguments reply in a few words", async (test) => {
     const stage = await started(test, { agent: SHORT });
     await stage.ask(ann, "ann", "hello");
     const long = "word ".repeat(MEGABYTE / 5);
@@ -149,14 +149,14 @@ describe.concurrent("commands", BIG, () => {
       expect(text.length, name).toBeLessThan(500);
     }
     console.log(`a megabyte of arguments, ms: ${times.join(", ")}`);
-    // A line that waits for its turn is a message like any other.
+    // A queued line is a message like any other.
     await stage.judge.say(ann, "ann", `/queue ${long}`);
     await stage.sees("its answer", ({ seq, text }) => seq > 5 && text === "Noted.");
     expect((await stage.judge.shown()).length).toBeLessThan(25);
     expect(stage.complaints()).toEqual([]);
   });
 
-  it("that nobody knows are answered so; a word of a megabyte is no command", async (test) => {
+  it("that do not exist get an error; a word of a megabyte is no command", async (test) => {
     const stage = await started(test, { agent: SHORT });
     expect((await stage.ask(ann, "ann", "/statsu")).text).toMatch(
       /There is no command \/statsu\. Did you mean \/status\?/,
@@ -164,17 +164,17 @@ describe.concurrent("commands", BIG, () => {
     expect((await stage.ask(ann, "ann", "/xyzzy")).text).toMatch(/\/help lists them/);
     expect((await stage.ask(ann, "ann", `/${"x".repeat(MEGABYTE)}`)).text).toBe("Noted.");
     expect((await stage.ask(ann, "ann", "/etc/hosts is a path")).text).toBe("Noted.");
-    // In a group, it is meant for somebody else, or for the agent.
+    // In a group, it is for another bot or for the agent.
     expect((await stage.ask({ chat: "group-g", type: "group" }, "ann", "/xyzzy")).text).toBe("Noted.");
     expect(await stage.judge.shown()).toHaveLength(5);
   });
 });
 
-/** The sentences that its processes have logged as errors, with what is known of each. */
+/** The logged errors of all processes, with their fields. */
 const errorsOf = (stage: Stage): string => stage.complaints().join("\n");
 
-describe.concurrent("a disk that is full", () => {
-  it("keeps an answer until there is room, goes on receiving, and loses nothing", async (test) => {
+describe.concurrent("a full disk", () => {
+  it("delays an answer until there is space, and neither stops receiving nor loses a message", async (test) => {
     const think = { repeat: 400, say: [{ think: "x".repeat(1000) }] };
     const script = { answers: [{ to: "^long", say: [think, "a long thought"] }, { say: "Noted." }] };
     const stage = await stageFor(test, { agent: { script } });
@@ -190,7 +190,7 @@ describe.concurrent("a disk that is full", () => {
     await test.expect
       .poll(() => errorsOf(stage), { timeout: 20_000 })
       .toContain("an answer could not be stored; retrying");
-    // What is said meanwhile and finds room is answered; what finds none comes again.
+    // Messages that fit are answered meanwhile; the others are redelivered.
     expect((await stage.ask(dm("bob"), "bob", "hello")).text).toBe("Noted.");
     await stage.judge.say(dm("cat"), "cat", `a lot ${"z".repeat(400_000)}`);
     await test.expect
@@ -212,8 +212,8 @@ describe.concurrent("a disk that is full", () => {
   });
 });
 
-describe.concurrent("what stands in the way of a gateway", () => {
-  it("a token that is refused is said, without the token; the gateway can be ended", async (test) => {
+describe.concurrent("a gateway that cannot work", () => {
+  it("reports a rejected token without its value, and can be shut down", async (test) => {
     const stage = await stageFor(test);
     const { url, effects } = stage.judge;
     const child = stage.launch({ judge: { url, token: "wrong-token-1234", effects } });
@@ -224,7 +224,7 @@ describe.concurrent("what stands in the way of a gateway", () => {
     expect(JSON.stringify(child.lines)).not.toContain("wrong-token-1234");
   });
 
-  it("a second one on the same home and account does not begin, and names the first", async (test) => {
+  it("does not start on the home and account of another gateway, and names that gateway", async (test) => {
     const stage = await stageFor(test);
     const first = await stage.start();
     const second = stage.launch();
@@ -234,7 +234,7 @@ describe.concurrent("what stands in the way of a gateway", () => {
     expect(failed).toBe("in_use");
     expect(words).toContain(`platform:fake:bot (process ${first.pid} on ${hostname()})`);
     expect(await second.ended).toEqual({ code: 1, signal: null });
-    // The first goes on, and when it is gone, another may begin.
+    // The first one continues, and another one can start after its end.
     expect((await stage.ask(ann, "ann", "[q1]")).text).toContain("[q1]");
     first.process.kill("SIGTERM");
     expect(await first.ended).toEqual({ code: 0, signal: null });
@@ -243,7 +243,7 @@ describe.concurrent("what stands in the way of a gateway", () => {
     expect(stage.judge.witnessed.filter(({ kind }) => kind === "conflict")).toEqual([]);
   });
 
-  it("a store that is closed under its feet ends it; the next one answers what came meanwhile", async (test) => {
+  it("ends when its store is closed, and the next gateway answers the messages that arrived meanwhile", async (test) => {
     const stage = await stageFor(test);
     const child = await stage.start();
     expect((await stage.ask(ann, "ann", "[q1]")).text).toContain("[q1]");

@@ -6,7 +6,7 @@ import { schedule } from "./support/schedule.ts";
 const SEED = 20_261_117;
 const STEPS = schedule(12, 48);
 
-describe("a gateway whose system clock is set back and ahead again and again", () => {
+describe("a gateway whose system clock is set back and ahead repeatedly", () => {
   let report: ClockReport;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe("a gateway whose system clock is set back and ahead again and again", (
     return () => folder.remove();
   }, 120_000);
 
-  it("answers everybody, or tells them why not, and complains about nothing", () => {
+  it("gives everybody an answer or a notice, and logs no errors", () => {
     expect(report.errors).toEqual([]);
     expect(report.lost).toEqual([]);
     expect(report.steps).toBeGreaterThan(5);
@@ -27,11 +27,11 @@ describe("a gateway whose system clock is set back and ahead again and again", (
     expect(report.allowed).toBeGreaterThan(0);
   });
 
-  it("delays nothing by more than a minute", () => {
+  it("delays no answer by more than a minute", () => {
     expect(report.late).toEqual([]);
   });
 
-  it("gives nobody what belongs to somebody else, and repeats nothing", () => {
+  it("sends no answer to another person, and repeats nothing", () => {
     expect([report.crossed, report.repeated, report.repeatedWithMark, report.doneTwice]).toEqual([
       [],
       [],
@@ -41,7 +41,7 @@ describe("a gateway whose system clock is set back and ahead again and again", (
   });
 });
 
-it("an answer that comes too late is found", () => {
+it("detects a late answer", () => {
   const said = { seq: 1, at: 5, kind: "said", chat: "c", type: "dm", person: "a", messageId: "1" } as const;
   const sent = { seq: 2, kind: "sent", chat: "c", messageId: "2", members: [], nonce: "n" } as const;
   const answered = (at: number) =>

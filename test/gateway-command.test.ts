@@ -21,7 +21,7 @@ function scriptFile(folder: string, answers: unknown): string {
   return `script:${file}`;
 }
 
-/** Everything that is written in a folder, as one text. */
+/** The content of all files in a folder, as one text. */
 function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -45,14 +45,14 @@ describe("postrider gateway run", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     const turn = lines.find(({ msg }) => msg === "a turn started")?.turn;
-    // One number goes through everything that concerns the turn.
+    // The turn number is in all lines about the turn.
     expect(lines.filter((line) => line.turn === turn).map(({ msg }) => msg)).toEqual(
       expect.arrayContaining(["a turn started", "a turn ended", "delivered"]),
     );
     expect(everythingIn(home)).not.toContain(SECRET);
   });
 
-  it("lets one gateway run in a home: a second says who has it, and the first goes on", async () => {
+  it("refuses a second gateway in a home, names the running one, and does not disturb it", async () => {
     const { gateway, ask, run } = await gatewayScene();
     const program = await gateway();
     const second = await run(["gateway", "run"]);
@@ -65,7 +65,7 @@ describe("postrider gateway run", () => {
     expect(await ask("still there?")).toBe("You said: still there?");
   });
 
-  it("starts at once after one that was killed, and answers what had come meanwhile", async () => {
+  it("starts at once after a killed gateway, and answers messages that arrived meanwhile", async () => {
     const { gateway, ask, fake, chat, answers } = await gatewayScene();
     const first = await gateway(["--verbose"]);
     expect(await ask("one")).toBe("You said: one");
@@ -78,7 +78,7 @@ describe("postrider gateway run", () => {
     expect(await answers()).toEqual(["You said: one", "You said: two (before that: one)"]);
   });
 
-  it("lets an answer that is being written come to its end when it is told to end", async () => {
+  it("finishes the running answer before it shuts down", async () => {
     const { gateway, fake, chat, home, answers } = await gatewayScene();
     mkdirSync(home, { mode: 0o700 });
     const slow = scriptFile(home, [{ to: "slow", say: ["one ", { wait_ms: 1500 }, "two"] }]);
@@ -89,7 +89,7 @@ describe("postrider gateway run", () => {
     expect(await answers()).toEqual(["one two"]);
   });
 
-  it("ends at once when Ctrl-C is pressed again", async () => {
+  it("ends at once at the second Ctrl-C", async () => {
     const { gateway, fake, chat, home } = await gatewayScene();
     mkdirSync(home, { mode: 0o700 });
     const program = await gateway(["--agent", scriptFile(home, [{ to: "", say: [{ wait_ms: 600_000 }] }])]);
@@ -101,7 +101,7 @@ describe("postrider gateway run", () => {
     expect(await program.ended).toMatchObject({ code: 130 });
   });
 
-  it("is for people in a terminal, until Ctrl-C", async () => {
+  it("writes a readable log in a terminal, and shuts down at Ctrl-C", async () => {
     const { fake, home, ask } = await gatewayScene();
     const terminal = startPostrider(["gateway", "run"], {
       columns: 140,
@@ -122,7 +122,7 @@ describe("postrider gateway run", () => {
     expect(terminal.written()).not.toContain(SECRET);
   });
 
-  it("says how to set up a messenger where there is none", async () => {
+  it("explains how to set up a messenger if none is configured", async () => {
     const { run } = await gatewayScene();
     const { code, err } = await run(["gateway", "run"], { TELEGRAM_BOT_TOKEN: "" });
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("postrider connect telegram") });
@@ -137,7 +137,7 @@ describe("postrider gateway run", () => {
     expect(err).toMatch(/config\.yaml:1.*timezone/s);
   });
 
-  it("takes the agents' folder of earlier versions out of the home, and says so", async () => {
+  it("moves the agents' folder of earlier versions out of the home, and logs it", async () => {
     const { gateway, ask, home } = await gatewayScene();
     mkdirSync(join(home, "workspace", "owner"), { recursive: true, mode: 0o700 });
     writeFileSync(join(home, "workspace", "owner", "plan"), "the plan");
@@ -150,7 +150,7 @@ describe("postrider gateway run", () => {
     expect((await stopped(program)).code).toBe(0);
   });
 
-  it("does not start where agents have no folder to work in, and names the setting", async () => {
+  it("does not start without a workspace folder, and names the setting", async () => {
     const { run, home } = await gatewayScene();
     writeFileSync(`${home}.workspace`, "");
     const { code, err } = await run(["gateway", "run"]);
@@ -159,7 +159,7 @@ describe("postrider gateway run", () => {
     expect(err).toContain("Set tools.workspace");
   });
 
-  it("goes on as before while config.yaml is broken, tells it, and follows it when it is mended", async () => {
+  it("keeps the previous configuration while config.yaml is broken, warns, and applies the repaired file", async () => {
     const { gateway, ask, home } = await gatewayScene();
     mkdirSync(home, { mode: 0o700 });
     const file = join(home, "config.yaml");
@@ -194,7 +194,7 @@ describe("postrider gateway run", () => {
     expect(await stopped(program)).toMatchObject({ code: 0 });
   });
 
-  it("tells the hooks of the home, which cannot hurt it", async () => {
+  it("runs the hooks of the home, and continues if one fails", async () => {
     const { gateway, ask, home } = await gatewayScene();
     const hook = join(home, "hooks", "write");
     mkdirSync(hook, { recursive: true, mode: 0o700 });
@@ -217,7 +217,7 @@ describe("postrider gateway run", () => {
     expect(await stopped(program)).toMatchObject({ code: 0 });
   });
 
-  it("stays, says what is wrong and lets nobody see the token when Telegram does not accept it", async () => {
+  it("keeps running and reports the problem without the token when Telegram rejects the token", async () => {
     const { start, run, home } = await gatewayScene();
     const wrong = "4242:a-token-that-nobody-knows";
     const program = start(["gateway", "run"], { TELEGRAM_BOT_TOKEN: wrong });
@@ -231,13 +231,13 @@ describe("postrider gateway run", () => {
 });
 
 describe("postrider gateway status and stop", () => {
-  it("tell that none runs, with exit code 3", async () => {
+  it("report that no gateway runs, with exit code 3", async () => {
     const home = testHome();
     expect(await home.run(["gateway", "status"])).toMatchObject({ code: 3, out: "No gateway runs.\n" });
     expect(await home.run(["gateway", "stop"])).toMatchObject({ code: 3, out: "" });
   });
 
-  it("tell the home channels: the one of /sethome, else the configuration's", async () => {
+  it("show the home channels from /sethome, otherwise from the configuration", async () => {
     const home = testHome();
     const environment = { TELEGRAM_HOME_CHANNEL: "42" };
     const { out } = await home.run(["gateway", "status"], { environment });
@@ -258,7 +258,7 @@ describe("postrider gateway status and stop", () => {
     expect(broken.err).toContain("platforms");
   });
 
-  it("name the messages that keep failing, with the reason; so does explain", async () => {
+  it("list deliveries that keep failing with the reason, and so does explain", async () => {
     const home = testHome();
     const number = await home.fill(async ({ store, sessions }) => {
       const { id } = await sessions.create({ person: OWNER }, { id: "talk" });
@@ -275,7 +275,7 @@ describe("postrider gateway status and stop", () => {
     );
   });
 
-  it("tell how it is, and end it in good order", async () => {
+  it("show the state of the gateway, and shut it down", async () => {
     const { gateway, run, ask } = await gatewayScene();
     const program = await gateway();
     expect(await ask("hello")).toBe("You said: hello");
@@ -305,12 +305,12 @@ describe("postrider gateway status and stop", () => {
   });
 
   it.runIf(process.platform === "linux")(
-    "tell that it runs but cannot write when the disk is full, and why",
+    "report that the gateway runs but cannot write to a full disk",
     async () => {
       const { gateway, run, home, ask } = await gatewayScene();
       const program = await gateway();
       expect(await ask("hello")).toBe("You said: hello");
-      // No file of the process may grow: to SQLite this is a disk without room.
+      // No file of the process can grow: for SQLite this is a full disk.
       execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=0:"]);
       ageHeartbeats(home, 60_000);
       const { code, out } = await cliOnFullDisk(home, 0, "gateway", "status");
@@ -318,7 +318,7 @@ describe("postrider gateway status and stop", () => {
       expect(out).toContain("It runs, but cannot write: the disk is full.");
       expect(out).toContain(`There is no space to write ${join(home, "postrider.db")}`);
       expect(out).toContain(`${program.pid} on ${localRunner().host}`);
-      // With room again it says by itself that it lives, and nothing is left of the trouble.
+      // With space again, the next heartbeat succeeds and clears the trouble.
       execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=unlimited:"]);
       await vi.waitFor(async () => {
         const { trouble } = JSON.parse((await run(["gateway", "status", "--json"])).out);
@@ -329,7 +329,7 @@ describe("postrider gateway status and stop", () => {
     60_000,
   );
 
-  it.runIf(process.platform === "linux")("tell that its process is stopped", async () => {
+  it.runIf(process.platform === "linux")("report that its process is stopped", async () => {
     const { gateway, run, home } = await gatewayScene();
     const program = await gateway();
     // A process that is stopped inside a transaction would keep its lock on the database.
@@ -343,7 +343,7 @@ describe("postrider gateway status and stop", () => {
     });
   });
 
-  it("say so when it takes too long, and leave it to come to its end", async () => {
+  it("report a time-out, and let the gateway finish", async () => {
     const { gateway, run, fake, chat, home, answers } = await gatewayScene();
     mkdirSync(home, { mode: 0o700 });
     const slow = scriptFile(home, [{ to: "", say: [{ wait_ms: 2500 }, "done"] }]);
@@ -358,7 +358,7 @@ describe("postrider gateway status and stop", () => {
     expect(await answers()).toEqual(["done"]);
   });
 
-  /** A home whose gateway is this one, whoever that is. */
+  /** A home whose gateway lease belongs to this runner. */
   async function homeHeldBy(runner: Partial<ReturnType<typeof localRunner>>) {
     const home = testHome();
     await home.run(["sessions", "list"]);
@@ -371,7 +371,7 @@ describe("postrider gateway status and stop", () => {
     return home;
   }
 
-  it("never signal a process that merely has the pid of a gateway that is gone", async () => {
+  it("never signal another process that has the pid of a crashed gateway", async () => {
     const bystander = spawn("sleep", ["600"]);
     onTestFinished(() => void bystander.kill("SIGKILL"));
     const home = await homeHeldBy({ pid: bystander.pid ?? 0, started: "1" });
@@ -380,7 +380,7 @@ describe("postrider gateway status and stop", () => {
     expect(bystander.kill(0)).toBe(true);
   });
 
-  it("never signal anything for a gateway on another machine, and say where it runs", async () => {
+  it("never signal a process for a gateway on another machine, and name that machine", async () => {
     const bystander = spawn("sleep", ["600"]);
     onTestFinished(() => void bystander.kill("SIGKILL"));
     const home = await homeHeldBy({ pid: bystander.pid ?? 0, host: "elsewhere", started: "1" });

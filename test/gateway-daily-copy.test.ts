@@ -23,7 +23,7 @@ interface Running {
   readonly gateway: ComposedGateway;
   /** The finished copies. */
   copies(): string[];
-  /** Resolves when there are so many. */
+  /** Resolves when there are this many. */
   untilCopies(count: number): Promise<void>;
   readonly warnings: string[];
 }
@@ -62,15 +62,15 @@ async function start(): Promise<Running> {
   };
 }
 
-/** The thread that copies is real and tells nobody, so it is looked at again and again, for half a minute at most. */
+/** The copying thread is real and sends no event, so this polls, for half a minute at most. */
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (const deadline = performance.now() + 30_000; !(await holds()); await new Promise(setImmediate))
     if (performance.now() > deadline) throw new Error(`not within 30 seconds: ${what}`);
 }
 
-/** Whether somebody makes a copy now: who does holds its lease. */
+/** Whether a copy is in progress: its process holds the lease. */
 async function isCopying({ store }: ComposedGateway): Promise<boolean> {
-  // Writes are answered in order: after one, all that were begun before it have been done and told.
+  // Writes complete in order: after this one, all earlier writes are done and reported.
   const settled = (): Promise<void> => store.runners.retire({ runner: "nobody" });
   await settled();
   const leases = await store.runners.listLeases({ now: Date.now() });
@@ -78,7 +78,7 @@ async function isCopying({ store }: ComposedGateway): Promise<boolean> {
   return leases.some(({ name }) => name === "backup");
 }
 
-it("makes a copy once it has run for a moment, and the next one a day later", async () => {
+it("makes a copy soon after its start, and the next one a day later", async () => {
   const { home, gateway, copies, untilCopies, warnings } = await start();
   await vi.advanceTimersByTimeAsync(14_000);
   expect([await isCopying(gateway), copies()]).toEqual([false, []]);
@@ -106,6 +106,6 @@ it("makes no copy after it has stopped", async () => {
   await vi.advanceTimersByTimeAsync(2 * LOOK_MS);
   for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
   expect(copies()).toHaveLength(1);
-  // One that is tried with a closed store would be told of here.
+  // An attempt with a closed store would be reported here.
   expect(warnings).toEqual([]);
 });

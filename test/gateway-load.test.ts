@@ -13,7 +13,7 @@ describe.each([
   ["unknowable", schedule(3, 20)],
   ["idempotent", schedule(2, 10)],
 ] as const)(
-  "a gateway for fifty people that is killed again and again, where sending is %s",
+  "a gateway for fifty people that is killed repeatedly, on a platform where sending is %s",
   (outbound, kills) => {
     let report: LoadReport;
 
@@ -27,7 +27,7 @@ describe.each([
       return () => folder.remove();
     }, 150_000);
 
-    it("is killed in the middle of something, and complains about nothing", () => {
+    it("is killed during turns, and logs no errors", () => {
       expect(report.errors).toEqual([]);
       expect(report.kills).toBe(kills);
       expect(report.hitTurns).toBeGreaterThan(kills / 3);
@@ -35,34 +35,34 @@ describe.each([
       expect(report.errands).toBeGreaterThan(0);
     });
 
-    it("loses nothing that was said: everyone is answered, or told why not", () => {
+    it("loses no message: everyone gets an answer or a notice", () => {
       expect(report.lost).toEqual([]);
       expect(report.answered + report.told.length).toBe(report.said);
       expect(report.told.length).toBeLessThanOrEqual(report.hitTurns * PEOPLE);
     });
 
-    it("gives nobody what belongs to somebody else", () => {
+    it("sends no answer to another person", () => {
       expect(report.crossed).toEqual([]);
       expect(report.conflicts).toBe(0);
     });
 
-    it("repeats nothing without saying so, and nothing at all where that can be known", () => {
+    it("repeats nothing without a mark, and nothing if the platform detects duplicates", () => {
       expect(report.repeated).toEqual([]);
-      // Several messages may be on their way when a process is killed: each may be repeated, once.
+      // Several messages may be in progress when a process is killed: each may be repeated once.
       const most = outbound === "idempotent" ? 0 : report.leftSends + report.cuts;
       expect(report.repeatedWithMark.length).toBeLessThanOrEqual(most);
-      // Within a chat one message is on its way at a time: nobody sees more repetitions than there were kills.
+      // Within a chat one message is sent at a time: nobody sees more repetitions than kills.
       expect(report.mostRepeatedInOnePlace).toBeLessThanOrEqual(outbound === "idempotent" ? 0 : kills);
     });
 
-    it("does nothing outside twice", () => {
+    it("repeats no outside effect", () => {
       expect(report.doneTwice).toEqual([]);
     });
   },
 );
 
-// A judge that cannot condemn proves nothing.
-describe("the verdict", () => {
+// A check that cannot fail proves nothing.
+describe("the check of a load run", () => {
   const ann = { chat: "dm-ann", type: "dm" as const };
   const seen = (seq: number) => ({ seq, at: seq });
   const said = (seq: number, text: string, person = "ann", chat = `dm-${person}`): Witnessed => ({
@@ -98,7 +98,7 @@ describe("the verdict", () => {
     sent(4, "to [b-1]", "dm-bob"),
   ];
 
-  it("finds nothing where nothing is wrong", () => {
+  it("accepts a correct run", () => {
     const told = [said(5, "[a-2]"), sent(6, "⚠ …, so it was not tried again.")];
     const draft = [said(7, "[a-3]"), sent(8, "to [a-3] …"), edited(9, "8", "to [a-3]")];
     const verdict = verdictOn([...talk, ...told, ...draft, effect(10)]);
@@ -115,14 +115,18 @@ describe("the verdict", () => {
       "a text before another that was answered, and then a notice",
       [said(500, "[a-2]"), said(900, "[a-3]"), sent(901, "to [a-3]"), sent(902, "so it was not tried again")],
     ],
-    ["lost", "a notice to somebody else", [said(5, "[a-2]"), sent(6, "so it was not tried again", "dm-bob")]],
+    [
+      "lost",
+      "a notice to another person",
+      [said(5, "[a-2]"), sent(6, "so it was not tried again", "dm-bob")],
+    ],
     ["crossed", "an answer in another chat", [sent(5, "to [b-1]")]],
-    ["crossed", "an answer to nobody", [sent(5, "to [c-1]")]],
+    ["crossed", "an answer to an unknown text", [sent(5, "to [c-1]")]],
     ["crossed", "a draft that was corrected", [sent(5, "to [b-1]"), edited(6, "5", "to [a-1]")]],
-    ["repeated", "an answer twice", [sent(5, "to [a-1]")]],
+    ["repeated", "a repeated answer", [sent(5, "to [a-1]")]],
     ["repeatedWithMark", "an answer twice, marked", [sent(5, `${REPEATED_MARK}\nto [a-1]`)]],
     ["doneTwice", "an errand twice", [effect(5), effect(6)]],
-  ])("condemns: %s, %s", (kind, _, more) => {
+  ])("detects: %s, %s", (kind, _, more) => {
     expect(verdictOn([...talk, ...more])[kind]).not.toEqual([]);
   });
 });

@@ -24,12 +24,12 @@ const group = (name: string, thread?: string): ChatPlace => ({
 const LOOKS = ["/sessions", "/search holiday", "/search answer", "/history", "/export", "/export jsonl"];
 const MORE_LOOKS = ["/resume", "/status", "/why", "/where", "/insights", "/usage", "/title", "/busy"];
 
-/** In each main group everybody has a conversation of their own; each topic is one for all who speak there. */
-describe.concurrent("who may see what", () => {
+/** In each main group everybody has a separate conversation; each topic has one shared conversation. */
+describe.concurrent("visibility of sessions in messengers", () => {
   let stage: Stage;
   const { ask, everything } = {
     ask: (place: ChatPlace, person: string, words: string) => stage.ask(place, person, words),
-    /** All that somebody gets to see by commands that only look. */
+    /** All output of read-only commands for a person. */
     async everything(place: ChatPlace, person: string): Promise<string> {
       const seen: string[] = [];
       for (const line of [...LOOKS, ...MORE_LOOKS]) seen.push(everythingIn(await ask(place, person, line)));
@@ -43,7 +43,7 @@ describe.concurrent("who may see what", () => {
     return handle;
   };
 
-  /** All that the agent could read when it answered this. */
+  /** All marks that the agent could read when it answered this. */
   const readFor = (mark: string): string[] => {
     const asked = stage.given().find(({ history }) => history.at(-1)?.includes(mark));
     return marksIn(asked?.history.join(" ") ?? "");
@@ -56,7 +56,7 @@ describe.concurrent("who may see what", () => {
   });
   afterAll(() => stage.end());
 
-  it("keeps a private session out of groups, and says where to go on in it", async () => {
+  it("keeps a private session out of groups, and tells the person to resume it in a direct chat", async () => {
     await ask(dm("dan"), "dan", "zdanx1 holiday");
     await ask(dm("dan"), "dan", "/title zdanx2 secret");
     const handle = await handleIn(dm("dan"), "dan");
@@ -70,9 +70,9 @@ describe.concurrent("who may see what", () => {
     const { text } = await ask(here, "dan", `/history ${handle}/1`);
     expect(text).toMatch(/private/);
     expect(marksIn(await everything(here, "dan"))).not.toContain("zdanx1");
-    // What was said in the group is in the person's own lists, wherever only they read.
+    // A person's lists contain their messages from the group in chats that only they read.
     expect(marksIn(await everything(dm("dan"), "dan"))).toEqual(expect.arrayContaining(["zdanx1", "zdanx3"]));
-    // Nobody else is even told that there is such a session.
+    // Other people do not even see that the session exists.
     for (const place of [dm("dora"), here]) {
       expect((await ask(place, "dora", `/resume ${handle}`)).text).toMatch(/There is no session/);
       expect((await ask(place, "dora", `/history ${handle}/1`)).text).toMatch(/There is no session/);
@@ -82,7 +82,7 @@ describe.concurrent("who may see what", () => {
     );
   });
 
-  it("gives each in a group their own conversation, and nobody another's", async () => {
+  it("gives each person in a group a separate conversation", async () => {
     const here = group("eve");
     await ask(here, "eve", "zevex1 holiday");
     await ask(here, "eve", "/title zevex2 plans");
@@ -100,14 +100,14 @@ describe.concurrent("who may see what", () => {
     expect(new Set(marksIn(await everything(here, "eve")))).toEqual(new Set(["zevex1", "zevex2"]));
   });
 
-  it("shows what all share in a topic to all there, and to nobody anywhere else", async () => {
+  it("shows the shared session of a topic to everybody there, and nowhere else", async () => {
     const here = group("fay", "17");
     await ask(here, "fay", "zfayx1 holiday");
     await ask(here, "fred", "zfredx1 holiday");
     const handle = await handleIn(here, "fay");
     for (const person of ["fay", "fred"])
       expect(new Set(marksIn(await everything(here, person)))).toEqual(new Set(["zfayx1", "zfredx1"]));
-    // Another topic of the same group is another conversation.
+    // Another topic of the same group has another conversation.
     await ask(group("fay", "18"), "fay", "zfayx2 holiday");
     expect(readFor("zfayx2")).toEqual(["zfayx2"]);
     for (const place of [dm("fay"), group("others")]) {
@@ -117,7 +117,7 @@ describe.concurrent("who may see what", () => {
     }
   });
 
-  it("gives somebody with two accounts the same sessions on both, where nobody reads along", async () => {
+  it("gives a person with two accounts the same sessions in both direct chats", async () => {
     await ask(dm("ann"), "ann", "zannx1 holiday");
     const handle = await handleIn(dm("ann"), "ann");
     await ask(dm("annb"), "annb", "zannx2 holiday");
@@ -127,12 +127,12 @@ describe.concurrent("who may see what", () => {
     expect((await ask(dm("annb"), "annb", `/resume ${handle}`)).text).toMatch(/^Back in/);
     await ask(dm("annb"), "annb", "zannx3 holiday");
     expect(readFor("zannx3")).toEqual(["zannx1", "zannx1", "zannx3"]);
-    // The answer comes where it was asked.
+    // The answer goes to the chat of the question.
     const told = shownIn(stage.judge.witnessed).filter(({ text }) => /answer to zannx3/.test(text));
     expect(told.map(({ chat }) => chat)).toEqual(["dm-annb"]);
   });
 
-  it("takes a session that goes on in private out of its group", async () => {
+  it("removes a session from its group when it continues in a direct chat", async () => {
     const here = group("gus");
     await ask(here, "gus", "zgusx1 holiday");
     const handle = await handleIn(here, "gus");
@@ -145,7 +145,7 @@ describe.concurrent("who may see what", () => {
     expect((await ask(here, "gus", `/resume ${handle}`)).text).toMatch(/private/);
   });
 
-  it("refuses to go where another answer is being written, stops nothing for it, and says what it has cancelled", async () => {
+  it("refuses to resume a session with an answer in progress, stops no answer, and lists the cancelled messages", async () => {
     const here = group("ivy");
     await ask(here, "ivy", "zivyx1");
     const handle = await handleIn(here, "ivy");
@@ -164,8 +164,8 @@ describe.concurrent("who may see what", () => {
   });
 });
 
-describe("what is brought late, twice, changed or taken back", () => {
-  it("changes what waits and nothing else, and is answered once", async ({ onTestFinished }) => {
+describe("a message that is redelivered, edited or deleted", () => {
+  it("changes only pending messages, and is answered once", async ({ onTestFinished }) => {
     const stage = await openStage(judges, { agent: "telling" });
     onTestFinished(() => stage.end());
     await stage.start();
@@ -180,7 +180,7 @@ describe("what is brought late, twice, changed or taken back", () => {
     await judge.change(place.chat, edited, "zhalx6");
     await judge.change(place.chat, withdrawn);
     await judge.change(place.chat, running, "zhalx7");
-    // In order of arrival: when this is done, so is all that.
+    // In order of arrival: when this is done, all earlier changes are done.
     await judge.say(place, "hal", "/stop");
     await stage.sees("the last answer", ({ text }) => text.includes("zhalx4"));
     for (const answered of [edited, twice, running]) await judge.change(place.chat, answered, "zhalx8");
@@ -201,12 +201,12 @@ describe("what is brought late, twice, changed or taken back", () => {
 });
 
 const CROWDS: readonly (readonly [seed: number, where: string, ScopeSettings])[] = [
-  [20_260_401, "each has a conversation of their own", {}],
+  [20_260_401, "each person has a separate conversation", {}],
   [20_260_402, "topics are shared", { threadsPerUser: false }],
   [20_260_403, "everything in the group is shared", { groupsPerUser: false }],
 ];
 
-describe("a crowd in direct chats, a group and its topics", () => {
+describe("many people in direct chats, a group and its topics", () => {
   const reports = new Map<number, CrowdReport>();
 
   beforeAll(async () => {
@@ -223,24 +223,24 @@ describe("a crowd in direct chats, a group and its topics", () => {
   }, 90_000);
 
   describe.each(CROWDS)("seed %i, where %s", (seed) => {
-    it("shows nobody what they may not see", () => {
+    it("shows nobody a message that they may not see", () => {
       expect(reports.get(seed)?.crossed).toEqual([]);
     });
 
-    it("gives an agent nothing but what belongs to its session", () => {
+    it("gives an agent only messages of its session", () => {
       expect(reports.get(seed)?.asked).toBeGreaterThan(50);
       expect(reports.get(seed)).toMatchObject({ mixed: [], strays: [] });
     });
 
-    it("answers everything that was said, once", () => {
+    it("answers every message once", () => {
       expect(reports.get(seed)?.texts).toBeGreaterThan(50);
       expect(reports.get(seed)).toMatchObject({ lost: [], repeated: [], complaints: [] });
     });
   });
 });
 
-// A judge that cannot condemn proves nothing.
-describe("the verdict on privacy", () => {
+// A check that cannot fail proves nothing.
+describe("the privacy check", () => {
   const world: World = {
     humanOf: (account) => account.replace("annb", "ann"),
     isShared: ({ thread }) => thread !== undefined,
@@ -272,7 +272,7 @@ describe("the verdict on privacy", () => {
     given(6, ["zannx1"], "with ann"),
   ];
 
-  it("finds nothing where nothing is wrong", () => {
+  it("accepts a correct run", () => {
     const waited = [
       said(7, "ann", "zannx2"),
       changed(8, "7", "zannx3"),
@@ -301,7 +301,7 @@ describe("the verdict on privacy", () => {
     ["lost", "a text", [said(7, "ann", "zannx2")]],
     ["repeated", "an answer", [sent(7, "answer to zannx1", dm("ann"))]],
     ["repeated", "old words and new", [changed(7, "1", "zannx2"), sent(8, "answer to zannx2", dm("ann"))]],
-  ])("condemns as %s: %s", (kind, _, more) => {
+  ])("detects as %s: %s", (kind, _, more) => {
     expect(privacyVerdictOn([...base, ...more], world)[kind]).not.toEqual([]);
   });
 });

@@ -7,8 +7,8 @@ import { isProof } from "./support/schedule.ts";
 const SEED = 20_261_118;
 const KILLS = 4;
 
-// It takes half a minute until a message steps aside; deliver.test.ts shows the same on a fake clock.
-describe.runIf(isProof)("a gateway on a messenger that never takes some of its messages", () => {
+// A message is deferred after half a minute; deliver.test.ts covers the same with a fake clock.
+describe.runIf(isProof)("a gateway with a messenger that never accepts some messages", () => {
   let report: UndeliverableReport;
 
   beforeAll(async () => {
@@ -21,18 +21,18 @@ describe.runIf(isProof)("a gateway on a messenger that never takes some of its m
     return () => folder.remove();
   }, 150_000);
 
-  it("answers everybody, or tells them why not, and complains about nothing", () => {
+  it("gives everybody an answer or a notice, and logs no errors", () => {
     expect(report.errors).toEqual([]);
     expect(report.lost).toEqual([]);
     expect(report.stuck).toBeGreaterThan(2);
   });
 
-  it("sends everything after such a message in order, and tells of it once, in its place", () => {
+  it("sends later messages in order, and one notice in the position of the undeliverable message", () => {
     expect([report.disordered, report.toldWrong]).toEqual([[], []]);
     expect(report.notices).toBeGreaterThan(0);
   });
 
-  it("gives nobody what belongs to somebody else, and repeats nothing", () => {
+  it("sends no answer to another person, and repeats nothing", () => {
     expect([report.crossed, report.repeated, report.repeatedWithMark, report.doneTwice]).toEqual([
       [],
       [],
@@ -42,7 +42,7 @@ describe.runIf(isProof)("a gateway on a messenger that never takes some of its m
   });
 });
 
-it("answers out of order are found", () => {
+it("detects answers out of order", () => {
   const said = (seq: number, text: string): Witnessed => ({
     ...{ seq, at: seq, kind: "said", chat: "c", type: "dm", person: "a", messageId: `${seq}`, text },
   });

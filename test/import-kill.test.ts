@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { stateOf } from "./import/imported.ts";
 import { checkSame } from "./import-kill/checker.ts";
 import { driveImportKills, type ImportKillReport } from "./import-kill/drive.ts";
+import { copyDamaged } from "./support/copy-damaged.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { schedule } from "./support/schedule.ts";
-import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_306;
 const KILLS = schedule(2, 5);
 
-describe("an import that is killed again and again", () => {
+describe("an import that is killed repeatedly", () => {
   let report: ImportKillReport;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe("an import that is killed again and again", () => {
     return () => temporary.remove();
   }, 120_000);
 
-  it("ends with what an import ends with that nobody disturbs, and adds nothing the next time", () => {
+  it("has the same result as an undisturbed import, and adds nothing the next time", () => {
     expect(report.errors).toEqual([]);
     expect(report.kills).toBe(KILLS);
     expect(report.lost).toEqual([]);
@@ -38,7 +38,7 @@ describe("an import that is killed again and again", () => {
       "insert into messages (id, at, role, text) select max(id) + 1, at, role, text from messages",
     ],
   ] as const)("is checked by something that would notice: %s, %s", (kind, _, harm) => {
-    const found = checkSame(stateOf(report.whole), stateOf(spoiled(report.whole, harm)));
+    const found = checkSame(stateOf(report.whole), stateOf(copyDamaged(report.whole, harm)));
     expect(found[kind]).not.toEqual([]);
   });
 });

@@ -89,7 +89,7 @@ async function opened(): Promise<Store> {
   return store;
 }
 
-/** Every session as the home has it: words, times, title, lineage, counters and owner. */
+/** Every session as in the source: texts, times, title, lineage, counters and owner. */
 async function expectAllOf(truth: TrueHome, store: Store): Promise<void> {
   const sessions = createSessions({ store, zone: "UTC" });
   const owners = new Map(
@@ -104,7 +104,7 @@ async function expectAllOf(truth: TrueHome, store: Store): Promise<void> {
       const { session: _session, seq: _seq, ...rest } = messageToJson(message);
       return rest;
     });
-    if (hashOf(stored) !== hashOf(said)) expect(stored, id).toEqual(said); // says where they differ
+    if (hashOf(stored) !== hashOf(said)) expect(stored, id).toEqual(said); // shows the difference
     expect(session, id).toMatchObject({
       owner:
         row === undefined && !truth.chats.some((chat) => chat.session === id)
@@ -125,7 +125,7 @@ async function expectAllOf(truth: TrueHome, store: Store): Promise<void> {
   }
 }
 
-/** Every chat is where it was: opening it a minute after it was last used gives the session it had. */
+/** Every chat continues: opening it a minute after its last use returns its session. */
 async function expectChatsToGoOn(truth: TrueHome, store: Store): Promise<void> {
   for (const { origin, session, updatedAt } of truth.chats) {
     const clock = { ...systemClock, now: () => updatedAt };
@@ -137,7 +137,7 @@ async function expectChatsToGoOn(truth: TrueHome, store: Store): Promise<void> {
 }
 
 describe("postrider import hermes", () => {
-  it("takes over a home of 1,000 sessions whole, leaves it as it was, and adds nothing the second time", async () => {
+  it("imports a home of 1,000 sessions completely, does not change it, and adds nothing the second time", async () => {
     const truth = makeHome(old, { seed: 1, sessions: 1000 });
     const before = bytesIn(old);
     const first = await runJson(old);
@@ -174,7 +174,7 @@ describe("postrider import hermes", () => {
     await expectChatsToGoOn(truth, store);
   }, 120_000);
 
-  it.each([1, 2, 3, 4, 5, 6])("takes over a database of schema %i with its transcripts", async (schema) => {
+  it.each([1, 2, 3, 4, 5, 6])("imports a database of schema %i with its transcripts", async (schema) => {
     const truth = makeHome(old, { seed: 10 + schema, sessions: 60, schema });
     const summary = await runJson(old);
     expect(summary).toMatchObject({
@@ -187,7 +187,7 @@ describe("postrider import hermes", () => {
     await expectChatsToGoOn(truth, store);
   });
 
-  it("lets the next message from a chat land in the session it had, and finds lineages by title", async () => {
+  it("continues a chat in its imported session, and finds lineages by title", async () => {
     const truth = makeHome(old, { seed: 3, sessions: 80 });
     await runJson(old);
     const store = await opened();
@@ -221,22 +221,22 @@ describe("postrider import hermes", () => {
     }
   });
 
-  it(`comes to the same end when it is killed at ${KILLS} points on the way`, async () => {
+  it(`has the same result after it was killed at ${KILLS} points`, async () => {
     makeHome(old, { seed: 4, sessions: 150 });
     expect((await start(home, [old, "--zone", "UTC"]).ended).code).toBe(0);
     const whole = stateOf(database);
     const random = seeded(20);
-    // The first before there is a database, the second as soon as there is one.
+    // The first kill comes before the database exists, the second right after its creation.
     const points = [-2, -1, ...Array.from({ length: KILLS - 2 }, () => random.between(0, 140))].sort(
       (a, b) => a - b,
     );
-    // Two homes, so that the way is gone in long and in short stretches.
+    // Two homes, so that there are long and short stretches between kills.
     for (const half of [0, 1]) {
       const into = join(folder, `killed-${half}`);
       const file = join(into, "postrider.db");
       for (const point of points.filter((_, n) => n % 2 === half)) {
         const { child, ended } = start(into, [old, "--zone", "UTC"]);
-        // Nobody tells how far another process is: asking is the only way to know.
+        // Another process does not report its progress, so this polls.
         while (child.exitCode === null && sessionsIn(file) <= point)
           await new Promise((r) => setTimeout(r, 1));
         child.kill("SIGKILL");
@@ -253,8 +253,8 @@ function sessionsIn(file: string): number {
   return look(file, (db) => Number(db.prepare("select count(*) from sessions").pluck().get()));
 }
 
-describe("what is not as it should be", () => {
-  it("is counted by --dry-run, which writes nothing", async () => {
+describe("an import with problems", () => {
+  it("counts them with --dry-run, and writes nothing", async () => {
     const truth = makeHome(old, { seed: 5, sessions: 40 });
     const dry = await runJson(old, "--dry-run");
     expect(dry).toMatchObject({ dry_run: true, report: null, sessions: { found: 40, here: 0, imported: 0 } });
@@ -275,7 +275,7 @@ describe("what is not as it should be", () => {
     expect(bytesIn(home)).toEqual(before);
   });
 
-  it("stops --strict before anything of that session is stored, naming the file and the line", async () => {
+  it("stops with --strict before it stores that session, and names the file and line", async () => {
     write("sessions/20260301_080000_aaaaaaaa.jsonl", [said("user", "fine")]);
     write("sessions/20260302_080000_bbbbbbbb.jsonl", [
       said("user", "fine"),
@@ -295,7 +295,7 @@ describe("what is not as it should be", () => {
     ["not JSON", "{ nope"],
     ["a list", "[]"],
     ["a text", '"hello"'],
-  ])("does not keep transcripts from being imported: an index that is %s", async (_, index) => {
+  ])("imports the transcripts if the index is %s", async (_, index) => {
     write("sessions/s1.jsonl", [said("user", "still here")]);
     write("sessions/sessions.json", [index]);
     const { code, out } = await run(old, "--json");
@@ -306,7 +306,7 @@ describe("what is not as it should be", () => {
     expect((await run(old, "--strict")).err).toContain("sessions/sessions.json: the index cannot be read");
   });
 
-  it("keeps the sessions of an index with entries of the wrong shape, and says which chats do not go on", async () => {
+  it("imports the sessions of invalid index entries, and reports the chats that do not continue", async () => {
     write("sessions/s1.jsonl", [said("user", "one")]);
     write("sessions/s2.jsonl", [said("user", "two")]);
     const entry = { session_id: "s1", updated_at: "2026-03-01T08:00:00" };
@@ -337,9 +337,9 @@ describe("what is not as it should be", () => {
   });
 
   it.each([
-    ["no database", (file: string) => writeFileSync(file, "this is no database, not at all".repeat(99))],
-    ["a database cut in half", (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))],
-  ])("does not keep transcripts from being imported: %s", async (_, spoil) => {
+    ["not a database", (file: string) => writeFileSync(file, "this is no database, not at all".repeat(99))],
+    ["a truncated database", (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))],
+  ])("imports the transcripts if the database file is %s", async (_, spoil) => {
     const truth = makeHome(old, { seed: 6, sessions: 40 });
     spoil(join(old, "state.db"));
     const before = bytesIn(old);
@@ -355,7 +355,7 @@ describe("what is not as it should be", () => {
     expect((await run(old, "--strict")).err).toContain("state.db");
   });
 
-  it("is said of a database that a newer version wrote, whose unknown columns are kept", async () => {
+  it("reports a database of a newer version, and keeps its unknown columns", async () => {
     const truth = makeHome(old, { seed: 7, sessions: 20, schema: 7 });
     const summary = await runJson(old);
     expect(summary).toMatchObject({ schema_version: 7, sessions: { imported: 20 } });
@@ -363,7 +363,7 @@ describe("what is not as it should be", () => {
     await expectAllOf(truth, await opened());
   });
 
-  it("is an error with a sentence when there is nothing to import", async () => {
+  it("reports an error if there is nothing to import", async () => {
     const nowhere = await run(join(folder, "nowhere"));
     expect(nowhere).toMatchObject({ code: 3, out: "" });
     expect(nowhere.err).toMatch(/^postrider: [^\n]+nowhere does not exist\. [^\n]+\n$/);
@@ -377,7 +377,7 @@ describe("what is not as it should be", () => {
     expect(await start(home, [old, "--zone", "Mars/Base"]).ended).toMatchObject({ code: 1 });
   });
 
-  it("is not needed: a folder that may only be read, a database alone and a folder of sessions alone will do", async () => {
+  it("accepts a read-only folder, only a database, and only a folder of sessions", async () => {
     const truth = makeHome(old, { seed: 8, sessions: 30 });
     const [rows, lines] = [[...truth.sessions.values()], [...truth.sessions.values()]].map((all, n) =>
       all.filter(({ where }) => where === "both" || where === (n === 0 ? "database" : "transcript")),
@@ -398,7 +398,7 @@ describe("what is not as it should be", () => {
 });
 
 describe("the report", () => {
-  it("is a file for its owner alone that tells of every session where it was read and its hash", async () => {
+  it("is readable only by its owner, and has the source and hash of every session", async () => {
     const truth = makeHome(old, { seed: 9, sessions: 30 });
     const { report } = await runJson(old);
     if (report === null) throw new Error("there is no report");

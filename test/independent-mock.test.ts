@@ -7,13 +7,13 @@ import type { AgentEvent } from "../src/ports/agent.ts";
 import type { Tool } from "../src/ports/tool.ts";
 
 /**
- * A mock server that others have written plays each provider, so that a misreading of a protocol cannot hide in our own
- * server and our own client alike. The mock does not offer: cached tokens for OpenAI, Anthropic and Google (only for
- * OpenRouter), errors inside a stream, and malformed arguments of tools.
+ * A mock server by other authors simulates each provider, so that a misreading of a protocol cannot be in both our own
+ * server and our own client. The mock does not support: cached tokens for OpenAI, Anthropic and Google (only for
+ * OpenRouter), errors inside a stream, and malformed tool arguments.
  */
 interface Played {
   readonly provider: ProviderName;
-  /** Where the mock serves this provider's API. */
+  /** The URL of this provider's API on the mock. */
   readonly path: string;
   readonly name: string;
 }
@@ -65,11 +65,11 @@ const weather: Tool = {
   },
 };
 
-describe.each(PLAYED)("$name, played by an independent mock", (played) => {
+describe.each(PLAYED)("$name, simulated by an independent mock", (played) => {
   const { name } = played;
   const host = (mock: LLMock): string => new URL(mock.url).host;
 
-  it("streams an answer in pieces and counts its tokens", async () => {
+  it("streams an answer in chunks and counts its tokens", async () => {
     const mock = await startMock();
     const usage = { input_tokens: 12, output_tokens: 34, prompt_tokens: 12, completion_tokens: 34 };
     const google = { promptTokenCount: 12, candidatesTokenCount: 34, totalTokenCount: 46 };
@@ -84,7 +84,7 @@ describe.each(PLAYED)("$name, played by an independent mock", (played) => {
     expect(reasonIn(events)).toBeUndefined();
   });
 
-  it("calls two tools at once and goes on with both results", async () => {
+  it("calls two tools at once and continues with both results", async () => {
     const mock = await startMock();
     const calls = ["Rome", "Oslo"].map((city) => ({ name: "weather", arguments: { city } }));
     mock.on({ userMessage: "hello", hasToolResult: false }, { toolCalls: calls });
@@ -109,7 +109,7 @@ describe.each(PLAYED)("$name, played by an independent mock", (played) => {
     [401, "authentication_error", "did not accept the API key (401)"],
     [500, "api_error", "has an internal error (500). Try again in a few minutes."],
     [503, "overloaded_error", "is overloaded (503). Try again in a few minutes."],
-  ])("fails with %i, in words for people", async (status, type, words) => {
+  ])("fails with %i, with a readable message", async (status, type, words) => {
     const mock = await startMock();
     mock.onMessage("hello", { error: { message: type.replaceAll("_", " "), type }, status });
     const reason = reasonIn(await ask(mock, played));
@@ -117,7 +117,7 @@ describe.each(PLAYED)("$name, played by an independent mock", (played) => {
     expect(reason).toContain(words);
   });
 
-  it("reaches its rate limit and names the time", async () => {
+  it("reaches its rate limit and reports the wait time", async () => {
     const mock = await startMock();
     const error = { message: "Rate limit reached", type: "rate_limit_error" };
     mock.onMessage("hello", { error, status: 429, retryAfter: 20 });
@@ -127,7 +127,7 @@ describe.each(PLAYED)("$name, played by an independent mock", (played) => {
     );
   });
 
-  it("is cut in the middle of an answer, of which the beginning stays", async () => {
+  it("is disconnected during an answer, whose partial text is kept", async () => {
     const mock = await startMock();
     mock.onMessage(
       "hello",
@@ -156,8 +156,8 @@ describe.each(PLAYED)("$name, played by an independent mock", (played) => {
   });
 });
 
-describe("OpenRouter, played by an independent mock", () => {
-  it("tells the tokens that it has read from its cache, and the cost", async () => {
+describe("OpenRouter, simulated by an independent mock", () => {
+  it("reports the tokens read from its cache, and the cost", async () => {
     const mock = await startMock();
     const details = { prompt_tokens_details: { cached_tokens: 64 }, cost: 0.002 };
     const usage = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, ...details };

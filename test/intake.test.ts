@@ -8,15 +8,15 @@ import { HOUR } from "./support/test-home.ts";
 import { shownIn } from "./telegram-gateway/scene.ts";
 
 const FLOOD = 2000;
-/** As many steps of the store as may lie between a flood's beginning and somebody else's message behind it. */
+/** The maximum number of store writes between the start of a flood and another person's later message. */
 const MOST_STEPS = 150;
 const FLOODER = 66;
 const allowed = (...ids: readonly (string | number)[]) => ({
   access: { everywhere: { allow: ids.map(String) }, platforms: {} },
 });
 
-/** The numbers of what was taken from a chat, in the order in which it was. */
-function takenFrom({ accepted }: IntakeRoom, chat: string | number): number[] {
+/** The numbers of the accepted messages of a chat, in order. */
+function listAccepted({ accepted }: IntakeRoom, chat: string | number): number[] {
   return accepted().flatMap((taken) => (taken.chat === String(chat) ? [Number(taken.messageId)] : []));
 }
 
@@ -25,8 +25,8 @@ function expectOnceInOrder(numbers: readonly number[]): void {
 }
 
 describe("one chat that sends two thousand messages on Telegram", () => {
-  /** Everything waits at Telegram before the gateway starts: the honest message in the middle of the flood. */
-  async function flooded(flooder: "stranger" | "member") {
+  /** All messages are pending at Telegram before the gateway starts; the honest one is in the middle of the flood. */
+  async function startFlooded(flooder: "stranger" | "member") {
     const scene = await telegramScene();
     const { fake, dm, ann } = scene;
     const chat = await fake.openDm(FLOODER);
@@ -39,17 +39,17 @@ describe("one chat that sends two thousand messages on Telegram", () => {
   }
 
   it.each(["stranger", "member"] as const)(
-    "delays nobody else by more than a few steps when it is a %s's",
+    "delays other chats by only a few steps if its sender is a %s",
     async (who) => {
-      const { fake, dm, chat, room } = await flooded(who);
+      const { fake, dm, chat, room } = await startFlooded(who);
       await fake.untilShown(dm, "You said: is anybody there?");
       const honest = room.accepted().filter((taken) => taken.chat === String(dm));
       expect(honest).toHaveLength(1);
       expect(honest[0]?.step).toBeLessThan(MOST_STEPS);
       await fake.untilIdle();
       expect(await shownIn(fake, dm)).toHaveLength(1);
-      expectOnceInOrder(takenFrom(room, chat));
-      expect(takenFrom(room, chat)).toHaveLength(who === "member" ? FLOOD : 1);
+      expectOnceInOrder(listAccepted(room, chat));
+      expect(listAccepted(room, chat)).toHaveLength(who === "member" ? FLOOD : 1);
     },
     60_000,
   );
@@ -57,7 +57,7 @@ describe("one chat that sends two thousand messages on Telegram", () => {
 
 describe("one chat that sends two thousand messages at once", () => {
   it.each(["stranger", "member"] as const)(
-    "delays nobody else by more than a few steps when it is a %s's",
+    "delays other chats by only a few steps if its sender is a %s",
     async (who) => {
       const messenger = memoryMessenger();
       const settings = who === "member" ? allowed("ann", "eve") : allowed("ann");
@@ -72,27 +72,27 @@ describe("one chat that sends two thousand messages at once", () => {
       expect(taken?.step).toBeLessThan(10);
       expect(await messenger.sent("ann", 1)).toEqual(["You said: is anybody there?"]);
       await Promise.all([...before, ...after]);
-      expectOnceInOrder(takenFrom(room, "eve"));
+      expectOnceInOrder(listAccepted(room, "eve"));
     },
   );
 
-  it("keeps a thousand of them in memory, tells a member once that no more is taken, and takes more when they are stored", async () => {
+  it("queues a thousand of them, notifies a member once that others are dropped, and accepts more after they are stored", async () => {
     const messenger = memoryMessenger();
     const settings = { ...allowed("ann", "eve"), maxPending: FLOOD };
     const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
     const receiver = await messenger.receiver;
     const flood = Array.from({ length: FLOOD }, (_, at) => messenger.message("eve", `flood ${at}`));
     await Promise.all(flood.map((one) => receiver.receiveMessage(one)));
-    expect(takenFrom(room, "eve")).toEqual(flood.slice(0, 1000).map(({ messageId }) => Number(messageId)));
+    expect(listAccepted(room, "eve")).toEqual(flood.slice(0, 1000).map(({ messageId }) => Number(messageId)));
     const texts = await messenger.sent("eve", 1);
     expect(texts.filter((words) => words.includes("so this one was dropped"))).toHaveLength(1);
     await receiver.receiveMessage(messenger.message("eve", "later"));
-    expect(takenFrom(room, "eve")).toHaveLength(1001);
+    expect(listAccepted(room, "eve")).toHaveLength(1001);
   });
 });
 
 describe("a stranger", () => {
-  async function opened(settings = allowed("ann")) {
+  async function openRoom(settings = allowed("ann")) {
     const messenger = memoryMessenger();
     const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
     const receiver = await messenger.receiver;
@@ -102,8 +102,8 @@ describe("a stranger", () => {
     return { messenger, room, receiver, say, writes };
   }
 
-  it("who was told a code once costs no further row, and the platform's cursor still moves, once for many", async () => {
-    const { messenger, room, say, writes } = await opened();
+  it("who has a code causes no further row, and one cursor update for many messages", async () => {
+    const { messenger, room, say, writes } = await openRoom();
     await say("eve", "hello");
     await messenger.sent("eve", 1);
     const before = writes().length;
@@ -116,8 +116,8 @@ describe("a stranger", () => {
     expect(await room.home.store.inbox.getCursor({ name: "memory" })).toBe("51");
   });
 
-  it("who was told a code before a restart costs no row after it", async () => {
-    const { messenger, room, say } = await opened();
+  it("who got a code before a restart causes no row after it", async () => {
+    const { messenger, room, say } = await openRoom();
     await say("eve", "hello");
     await messenger.sent("eve", 1);
     const later = memoryMessenger();
@@ -128,11 +128,11 @@ describe("a stranger", () => {
       home: room.home,
     });
     await (await later.receiver).receiveMessage(later.message("eve", "hello?"));
-    expect(takenFrom(again, "eve")).toEqual([]);
+    expect(listAccepted(again, "eve")).toEqual([]);
   });
 
-  it("gets another code when ten minutes are over", async () => {
-    const { messenger, room, say } = await opened();
+  it("gets another code after ten minutes", async () => {
+    const { messenger, room, say } = await openRoom();
     await say("eve", "hello");
     const [first] = await messenger.sent("eve", 1);
     await room.pass(HOUR / 6);
@@ -142,8 +142,8 @@ describe("a stranger", () => {
     expect(second).not.toBe(first);
   });
 
-  it("is let in by the owner's code in the middle of a flood of their own, and what they say next is answered", async () => {
-    const { messenger, room, receiver } = await opened();
+  it("gets access by the owner's code during their own flood, and the next message is answered", async () => {
+    const { messenger, room, receiver } = await openRoom();
     const { store, clock } = room.home;
     const { code } = await createLinkCode({ store, clock, platform: "telegram", person: OWNER });
     const words = [...Array.from({ length: 100 }, (_, at) => `flood ${at}`), `/pair ${code}`, "am I in?"];
@@ -153,8 +153,8 @@ describe("a stranger", () => {
     expect(sent).toContain("You said: am I in?");
   });
 
-  it("who guesses codes is locked out after five, and costs nothing from then on", async () => {
-    const { writes, say, messenger } = await opened();
+  it("who guesses codes is locked out after five guesses, and causes no more writes", async () => {
+    const { writes, say, messenger } = await openRoom();
     for (let at = 0; at < 6; at += 1) await say("eve", "/pair ABCD-EFGH");
     await say("eve", "a message behind the last guess");
     await messenger.sent("eve", 1);
@@ -166,7 +166,7 @@ describe("a stranger", () => {
 });
 
 describe("a stranger on Telegram", () => {
-  it("does not make the gateway fetch files", async () => {
+  it("does not make the gateway download files", async () => {
     const scene = await telegramScene();
     const { fake, ann } = scene;
     const chat = await fake.openDm(FLOODER);

@@ -17,17 +17,17 @@ import { processRow, type RowWanted } from "./support/process-rows.ts";
 const shapes = documentedShapes();
 
 interface Case {
-  /** What is typed after `postrider`; `--json` is added. */
+  /** The arguments after `postrider`; `--json` is added. */
   args(home: Furnished): readonly string[] | Promise<readonly string[]>;
   readonly options?: RunOptions | ((home: Furnished) => Promise<RunOptions>);
-  /** Commands that must have run in this home before. */
+  /** Commands that run in this home before. */
   before?(home: Furnished): readonly (readonly string[])[];
   readonly code?: number;
 }
 
 /**
- * For every heading of docs/json.md that is a command: at least one way to call it. Together the cases of a heading
- * should fill as many of its fields as can be filled.
+ * At least one call for every heading of docs/json.md that is a command. Together the calls of a heading should fill as
+ * many of its fields as possible.
  */
 const CASES: Readonly<Record<string, readonly Case[]>> = {
   "postrider -q": [{ args: () => ["-q", "hello"] }],
@@ -231,7 +231,7 @@ function strangersCode(home: Furnished): Promise<string> {
   });
 }
 
-/** Processes in every state, as rows alone. */
+/** Processes in every state, only as rows. */
 function withRows(args: readonly string[]): (home: Furnished) => Promise<readonly string[]> {
   return async ({ fill, plansId: session }) => {
     const watch = { mode: "all", everyMs: 60_000, patterns: ["error"], wakes: true } as const;
@@ -257,7 +257,7 @@ function withAside(args: readonly string[]): (home: Furnished) => Promise<readon
 
 let running = "";
 
-/** A process that really runs, in a home of its own. */
+/** A real running process, in its own home. */
 async function withProcess(): Promise<RunOptions> {
   const { home, start } = await keeperRoom();
   running = (await start("cat")).id;
@@ -269,14 +269,14 @@ async function withTelegram(): Promise<RunOptions> {
   return { environment: { TELEGRAM_API_ROOT: fake.url } };
 }
 
-/** A gateway that runs in this home, in a process of its own. */
+/** A running gateway of this home, in a separate process. */
 async function withGateway({ folder }: Furnished): Promise<RunOptions> {
   const { gateway } = await gatewayScene(folder);
   await gateway();
   return { now: Date.now() };
 }
 
-/** One plugin that adds something, and one that is not there. */
+/** One plugin that adds something, and a missing one. */
 async function withPlugins({ folder }: Furnished): Promise<RunOptions> {
   const commands = '[{ name: "horse", summary: "a horse", run: () => "" }]';
   writeFileSync(join(folder, "a.mjs"), `export const plugin = { commands: ${commands} };`, { mode: 0o600 });
@@ -291,7 +291,7 @@ function otherHome(folder: string): string {
 const headings = [...shapes.keys()].filter((heading) => heading.startsWith("postrider "));
 
 describe("docs/json.md", () => {
-  it("describes every command that takes --json, and no other; each is run below", async () => {
+  it("describes every command with --json, and no other", async () => {
     const takesJson: string[] = [];
     for (const { name, load } of COMMANDS) {
       const help = name === "" ? "--json" : (await load()).help();
@@ -303,7 +303,7 @@ describe("docs/json.md", () => {
 
   for (const [heading, cases] of Object.entries(CASES)) {
     for (const [index, { args, options, before, code = 0 }] of cases.entries()) {
-      it(`describes what ${heading} prints (${index + 1})`, async () => {
+      it(`describes the output of ${heading} (${index + 1})`, async () => {
         const home = await furnishedHome();
         for (const earlier of before?.(home) ?? []) await home.run(earlier);
         const around = typeof options === "function" ? await options(home) : options;
@@ -320,10 +320,10 @@ describe("docs/json.md", () => {
     ["a wrong option", 2, ["sessions", "list", "--colour"]],
     ["a command that does not exist", 2, ["sessoins"]],
     ["an unknown session", 3, ["sessions", "show", "nobody"]],
-    ["an ambiguous one", 4, ["explain", "20"]],
+    ["an ambiguous session", 4, ["explain", "20"]],
     ["an unknown process", 3, ["processes", "log", "proc_00"]],
-    ["nobody to ask", 5, ["sessions", "delete", "holiday plans"]],
-    ["a key that is none", 1, ["explain", "agent:main"]],
+    ["a missing confirmation", 5, ["sessions", "delete", "holiday plans"]],
+    ["an invalid key", 1, ["explain", "agent:main"]],
   ];
   it.each(failures)("describes the error of %s, exit code %i", async (_, code, args) => {
     const home = await furnishedHome();
@@ -333,7 +333,7 @@ describe("docs/json.md", () => {
     expect(problems(shapes, shapes.get("Errors") ?? new Map(), JSON.parse(error))).toEqual([]);
   });
 
-  it("finds what is missing, more or of another type", () => {
+  it("detects missing fields, additional fields and other types", () => {
     const shape = new Map([
       ["a", "string"],
       ["b", "object[]"],

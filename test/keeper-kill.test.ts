@@ -8,9 +8,9 @@ const SEED = 20_261_117;
 const KILLS = schedule(3, 8);
 const PRINTERS = schedule(4, 6);
 
-// Whatever was left behind is found in /proc.
+// Leftover processes are found in /proc.
 describe.skipIf(process.platform !== "linux")(
-  `the keeper, killed ${KILLS} times under ${PRINTERS} commands that print (seed ${SEED})`,
+  `the keeper, killed ${KILLS} times during ${PRINTERS} commands that print (seed ${SEED})`,
   () => {
     let report: KeeperKillReport;
 
@@ -29,26 +29,26 @@ describe.skipIf(process.platform !== "linux")(
       console.log(`seed ${SEED}: kills ${report.kills}, lines ${report.lines}`);
     }, 120_000);
 
-    it("ends none of them, and knows how each has ended", () => {
+    it("ends none of them, and stores the exit of each", () => {
       expect(report.errors).toEqual([]);
       expect(report.kills).toBe(KILLS);
     });
 
-    it("loses no line of theirs and has none twice, with pipes and with terminals", () => {
+    it("stores every line once, with pipes and with terminals", () => {
       expect(report.lost).toEqual([]);
       expect(report.doubled).toEqual([]);
       expect(report.lines).toBeGreaterThan(PRINTERS * 10);
     });
 
-    // A judge that cannot find anything proves nothing: each of these harms must be found.
+    // A check that cannot fail proves nothing: it must detect each of these errors.
     it.each<["lost" | "doubled" | "errors", string, (good: Printed) => Printed]>([
-      ["lost", "a line that is missing", (good) => ({ ...good, ...withText(good, dropLine) })],
-      ["doubled", "a line that is there twice", (good) => ({ ...good, ...withText(good, doubleLine) })],
+      ["lost", "a missing line", (good) => ({ ...good, ...withText(good, dropLine) })],
+      ["doubled", "a repeated line", (good) => ({ ...good, ...withText(good, doubleLine) })],
       ["errors", "two lines in another order", (good) => ({ ...good, ...withText(good, swapLines) })],
-      ["lost", "an end that is missing", (good) => ({ ...good, text: good.text.slice(0, -3) })],
+      ["lost", "a missing end", (good) => ({ ...good, text: good.text.slice(0, -3) })],
       ["errors", "another exit code", (good) => ({ ...good, exit: { code: 121 } })],
       ["errors", "an exit that nobody knows", (good) => ({ ...good, exit: { unknown: true } })],
-    ])("is judged by something that would notice: %s, %s", (kind, _, harm) => {
+    ])("is checked by a judge that detects: %s, %s", (kind, _, harm) => {
       for (const { printer, printed } of report.printed)
         expect(judgePrinter(printer, harm(printed))[kind]).not.toEqual([]);
     });

@@ -14,7 +14,7 @@ import { schedule } from "./support/schedule.ts";
 const SEED = 20_260_301;
 const KILLS = schedule(10, 50);
 
-describe("a process that is killed again and again while it works", () => {
+describe("a busy process that is killed repeatedly", () => {
   let folder: string;
   let file: string;
   let report: KillReport;
@@ -29,32 +29,32 @@ describe("a process that is killed again and again while it works", () => {
     return () => temporary.remove();
   }, 120_000);
 
-  it("is killed in the middle of something at least every other time", () => {
+  it("is killed during an operation at least every other time", () => {
     expect(report.kills).toBe(KILLS);
     expect(report.inFlight).toBeGreaterThanOrEqual(KILLS / 2);
     expect(report.operations).toBeGreaterThan(KILLS * 20);
     expect(report.errors).toEqual([]);
   });
 
-  it("does everything that sessions do", () => {
+  it("runs every operation of sessions", () => {
     const done = report.journal.filter(({ result }) => result !== undefined).map(({ name }) => name);
     const once =
       "create open append accept claim finish undo redo rewrite compress fork title usage hold remove";
     expect(new Set(done)).toEqual(new Set(once.split(" ")));
   });
 
-  it("keeps every acknowledged operation whole, once, and no part of any other", () => {
+  it("keeps every acknowledged operation once and complete, and no part of another one", () => {
     expect(report.lost).toEqual([]);
     expect(report.doubled).toEqual([]);
     expect(report.broken).toEqual([]);
   });
 
-  it("waits for the disk before it acknowledges: synchronous is FULL", () => {
+  it("syncs to disk before it acknowledges: synchronous is FULL", () => {
     expect(report.synchronous.length).toBeGreaterThan(KILLS / 2);
     expect(new Set(report.synchronous)).toEqual(new Set([2]));
   });
 
-  // A check that cannot fail proves nothing: each of these harms must be found.
+  // A check that cannot fail proves nothing: it must detect each of these errors.
   const textOf = (name: string): string => {
     const live = new Set(
       look(file, (db) => db.prepare("select id from sessions where removed_at is null").pluck().all()),
@@ -85,10 +85,10 @@ describe("a process that is killed again and again while it works", () => {
     ["broken", "the index without its words", () => "insert into words(words) values ('delete-all')"],
     [
       "broken",
-      "a fork that shows what is not there",
+      "a fork that shows missing messages",
       () => "update pieces set to_seq = to_seq + 100000 where to_seq is not null",
     ],
-  ])("is checked by something that would notice: %s, %s", (kind, what, harm) => {
+  ])("is checked by a judge that detects: %s, %s", (kind, what, harm) => {
     const copy = join(folder, `${kind} ${what}.db`);
     look(file, (db) => db.prepare("vacuum into ?").run(copy));
     const db = new Database(copy);
@@ -100,15 +100,15 @@ describe("a process that is killed again and again while it works", () => {
 
 describe("a turn whose process was killed", () => {
   it.each([
-    ["and is gone", (command: readonly string[]) => command],
+    ["and reaped", (command: readonly string[]) => command],
     [
-      // Its parent has become another program, which never asks how its children ended.
-      "and nobody has collected it",
+      // Its parent process was replaced by another program, which never waits for its children.
+      "and a zombie",
       (command: readonly string[]) => ["bash", "-c", '"$0" "$@" <&0 & exec sleep 60', ...command],
     ],
-    // Only Linux tells when a process started, and that it has ended though nobody collected it.
+    // Only Linux reports the start time of a process, and that a zombie has ended.
   ])(
-    "is taken up at once by another: the process is dead %s",
+    "is taken over at once by another process: the process is dead %s",
     { skip: process.platform !== "linux" },
     async (how, wrap) => {
       const folder = temporaryFolder();
@@ -126,8 +126,8 @@ describe("a turn whose process was killed", () => {
       expect(await claim()).toBeUndefined();
 
       process.kill(pid, "SIGKILL");
-      if (how === "and is gone") await child.ended;
-      // The kernel tells nobody but the parent; it takes it a moment to end the process.
+      if (how === "and reaped") await child.ended;
+      // The kernel notifies only the parent, and needs a moment to end the process.
       else while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) await new Promise(setImmediate);
       expect(await claim()).toMatchObject({ number: turn, attempt: 2 });
     },

@@ -5,10 +5,10 @@ import { startChild } from "./support/child.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { percentile } from "./support/numbers.ts";
 
-it("keeps the main thread free and takes messages at once while others search 200,000 messages", async () => {
+it("keeps the main thread free and accepts messages at once during searches in 200,000 messages", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
-  // In a process of its own: the loop that is measured has nothing else to do.
+  // In a separate process, so that the measured event loop has no other work.
   const program = new URL("./latency/child.ts", import.meta.url);
   const child = startChild(program, [join(folder.path, "postrider.db"), "8"]);
   onTestFinished(() => void child.process.kill("SIGKILL"));
@@ -29,7 +29,7 @@ it("keeps the main thread free and takes messages at once while others search 20
   expect(measured.appendsPerSecond).toBeGreaterThan(1500);
   expect(measured.commonHits).toBeGreaterThan(3);
   expect(loop.p99).toBeLessThan(10);
-  // What the program does, it does in every second; what the machine does to it, in one.
+  // Delays by the program occur in every second; delays by the machine do not.
   expect(measured.eachSecond.loop.length).toBeGreaterThan(4);
   expect(percentile(measured.eachSecond.loop, 0.5)).toBeLessThan(50);
   expect(percentile(measured.eachSecond.accept, 0.5)).toBeLessThan(50);

@@ -6,14 +6,14 @@ import { growthOf, readsOn } from "./linear-text/measure.ts";
 import { STRINGS } from "./linear-text/strings.ts";
 import { schedule } from "./support/schedule.ts";
 
-/** A quadratic function takes a second and more for this, whatever its factor; a linear one a few milliseconds. */
+/** A quadratic function needs at least a second for this, a linear one a few milliseconds. */
 const LARGEST = 128_000;
 const MILLION = 1_000_000;
 const SAMPLE = ['"["', '"**a "', '"a"', '"\\n"', '"<a>"', '"{a: "', "nested quotes"];
 const SAMPLED = STRINGS.filter(([name]) => SAMPLE.includes(name));
 
-describe("a long text, whatever it holds", () => {
-  /** By function. Texts are made once for all of them. */
+describe("a long text with any content", () => {
+  /** By function. Each text is built once for all of them. */
   const slow = new Map<string, string[]>(LINEAR.map(([name]) => [name, []]));
 
   beforeAll(() => {
@@ -31,11 +31,11 @@ describe("a long text, whatever it holds", () => {
     }
   }, 300_000);
 
-  it.each(LINEAR)("takes %s at most 2.5 times as long as half of it", (name) => {
+  it.each(LINEAR)("takes %s at most 2.5 times as long as a text of half the length", (name) => {
     expect(slow.get(name)).toEqual([]);
   });
 
-  it("is read at a million characters as at a hundred thousand", () => {
+  it("of a million characters is processed", () => {
     for (const unit of ["\r", "\x1b]", "[", "`", "*a ", " "]) {
       expect(toReadableOutput(unit.repeat(MILLION / unit.length)).length).toBeLessThanOrEqual(MILLION);
       expect(toHtml(unit.repeat(MILLION / unit.length)).text.length).toBeLessThanOrEqual(MILLION);
@@ -43,9 +43,9 @@ describe("a long text, whatever it holds", () => {
   }, 60_000);
 });
 
-describe("a text that is longer than it is read", () => {
+describe("a text longer than the part that is read", () => {
   it.each(BOUNDED)(
-    "takes %s no longer than half of it",
+    "takes %s no longer than a text of half the length",
     (_, run) => {
       const slow = schedule(SAMPLED.slice(0, 2), SAMPLED).flatMap(([name, make]) => {
         const growth = readsOn(run, make, MILLION);

@@ -8,7 +8,7 @@ import { temporaryFolder } from "./support/folder.ts";
 const everyone = { everyone: true } as const;
 const use = (name: string, given: object): object => ({ use: name, arguments: given });
 
-it("gives the agent in a terminal the configured tools, which find the owner's words and nobody else's", async () => {
+it("gives the agent in a terminal the configured tools, which find only the owner's messages", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   const home = join(folder.path, "home");

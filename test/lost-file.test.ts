@@ -36,8 +36,8 @@ it.skipIf(process.platform === "win32")(
 
 const rescuedIn = (text: string): string => /saved in (\S+?\.db\.rescued-\S+?)\. /.exec(text)?.[1] ?? "";
 
-describe.skipIf(process.platform === "win32")("a program whose database is removed under it", () => {
-  it("ends as a gateway with code 6 and continues with the rescued copy, losing nothing", async () => {
+describe.skipIf(process.platform === "win32")("a process whose database is removed while it runs", () => {
+  it("ends as a gateway with code 6, and the next one continues with the rescued copy without loss", async () => {
     const { gateway, ask, fake, chat, home, run, answers } = await gatewayScene();
     const first = await gateway();
     expect(await ask("one")).toBe("You said: one");
@@ -54,7 +54,7 @@ describe.skipIf(process.platform === "win32")("a program whose database is remov
     expect(await answers()).toEqual(["You said: one", "You said: two (before that: one)"]);
   });
 
-  it("ends as a terminal with code 6 and does not answer the line it could not store", async () => {
+  it("ends as a terminal with code 6, and does not answer a line that was not stored", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const program = startProgram(folder.path, [], { POSTRIDER_AGENT: "echo" });
@@ -62,14 +62,14 @@ describe.skipIf(process.platform === "win32")("a program whose database is remov
     program.say(["one"]);
     expect(await program.printed(1, 20_000)).toBe(true);
     rmSync(join(folder.path, "postrider.db-wal"));
-    await new Promise((resolve) => setTimeout(resolve, 10)); // the files are looked at every few milliseconds
+    await new Promise((resolve) => setTimeout(resolve, 10)); // the files are checked every few milliseconds
     program.say(["two"]);
     const { code, out, err } = await program.ended;
     expect({ code, out }).toEqual({ code: 6, out: "You said: one\n" });
     expect(textsIn(rescuedIn(err)).slice(0, 2)).toEqual(["one", "You said: one"]);
   });
 
-  it("ends as an editor's agent with code 6 and says why", async () => {
+  it("ends as an editor's agent with code 6, and reports the reason", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const program = startProgram(folder.path, ["acp", "--agent", "echo"]);
@@ -87,7 +87,7 @@ describe.skipIf(process.platform === "win32")("a program whose database is remov
     expect(readFileSync(join(folder.path, "logs", "editor.log"), "utf8")).toContain("store_lost");
   });
 
-  it("ends as a keeper of processes with code 6 at its next heartbeat", async () => {
+  it("ends as a process keeper with code 6 at its next heartbeat", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const store = await sqliteStore({ file: join(folder.path, "postrider.db"), mode: "in-process" });

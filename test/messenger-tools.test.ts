@@ -19,7 +19,7 @@ const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId:
 const tools = { ...DEFAULT_TOOLS, member: TOOL_NAMES };
 const SECRET = "tg-7a9f3c51d2e8";
 
-/** A gateway whose agents have tools, and a person who has asked for something. */
+/** A gateway whose agents have tools, and the requests of a person. */
 async function start(settings: Partial<GatewaySettings> = {}) {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
@@ -34,7 +34,7 @@ async function start(settings: Partial<GatewaySettings> = {}) {
   const room = await gatewayRoom({ agent, home, equipment, settings: { tools, ...settings } });
   return {
     ...{ room, home, own },
-    /** What an agent is given that this person has asked. */
+    /** The turn of the agent for this person. */
     async ask(source: Source, words: string): Promise<AgentTurn> {
       await room.chat(source).say(words);
       const asked = await agent.asked();
@@ -52,7 +52,7 @@ async function use({ tools: given = [] }: AgentTurn, name: string, input: object
 }
 
 describe("the tools of an agent in a messenger", () => {
-  it("read nothing of Postrider's own folder", async () => {
+  it("cannot read Postrider's home folder", async () => {
     const { ask, own } = await start({ tools: { ...tools, folders: ["/"] } });
     writeFileSync(join(own.folder, "config.yaml"), "instructions: hidden\n");
     const turn = await ask(ada, "hello");
@@ -60,7 +60,7 @@ describe("the tools of an agent in a messenger", () => {
     expect(read).toContain("is not in an allowed folder");
   });
 
-  it("give back no secret, also one that stands in a file", async () => {
+  it("return no secret, also not from a file", async () => {
     const { ask } = await start();
     const turn = await ask(ada, "hello");
     writeFileSync(join(turn.cwd ?? "", "notes.txt"), `token ${SECRET}\n`);
@@ -69,13 +69,13 @@ describe("the tools of an agent in a messenger", () => {
     expect(read).not.toContain(SECRET);
   });
 
-  it("do not let a member change what everyone may know", async () => {
+  it("do not let a member change the shared memory", async () => {
     const { ask } = await start();
     const change = { action: "add", target: "profile", text: "The door code is 1." };
     expect(await use(await ask(ada, "hello"), "memory", change)).toContain("Only the owner of this home");
   });
 
-  it("find what the person who asks may see, and nobody else's words", async () => {
+  it("find only messages that the asking person may see", async () => {
     const { ask, home } = await start();
     const first = await ask(bob, "the lighthouse is mine");
     expect(first.session).not.toBe("");
@@ -87,15 +87,15 @@ describe("the tools of an agent in a messenger", () => {
     ).toBe(1);
   });
 
-  it("have no memory where that is switched off", async () => {
+  it("include no memory tool if memory is disabled", async () => {
     const { ask } = await start({ memory: { enabled: false, flush: false } });
     const { tools: given = [] } = await ask(ada, "hello");
     expect(given.map(({ name }) => name)).toEqual(TOOL_NAMES.filter((name) => name !== "memory"));
   });
 });
 
-describe("a chat with a process in the background", () => {
-  it("is offered to end it", async () => {
+describe("a chat with a background process", () => {
+  it("gets a button that ends it", async () => {
     const { room, home } = await start();
     const program = await runIn(home, ada, { command: "make" });
     await room.chat(ada).say("/processes");

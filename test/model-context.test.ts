@@ -26,7 +26,7 @@ const NO_MODEL = {
   OPENROUTER_API_KEY: undefined,
 };
 
-/** The system text of a request, in the order in which the model reads it. */
+/** The system text of a request, in the order of the request. */
 function toldIn(asked: Asked | undefined): string {
   const texts = (asked?.messages ?? [])
     .filter(({ role }) => role === "system" || role === "developer")
@@ -40,7 +40,7 @@ function toldIn(asked: Asked | undefined): string {
 
 const lastTold = ({ requests }: ModelServer): string => toldIn(requests.at(-1)?.body);
 
-/** What the calendar there shows, as the platform's own formatter knows it. */
+/** The date in this zone, from the platform's own formatter. */
 function todayIn(zone: string): string {
   const day = (options: Intl.DateTimeFormatOptions, locale: string): string =>
     new Intl.DateTimeFormat(locale, { timeZone: zone, ...options }).format(new Date());
@@ -48,7 +48,7 @@ function todayIn(zone: string): string {
   return `Today is ${day({ weekday: "long" }, "en-US")}, ${date} (${zone}).`;
 }
 
-/** Checks the date and waits for no midnight: the day may change while the model is asked. */
+/** Checks the date; the day may change during the request. */
 async function expectToday(zone: string, ask: () => Promise<string>): Promise<string> {
   const before = todayIn(zone);
   const told = await ask();
@@ -91,7 +91,7 @@ const environment = (): Record<string, string | undefined> => ({
   POSTRIDER_MODEL: "tiny",
 });
 
-/** Runs it in the folder with these lines, and gives back what the model was told last. */
+/** Runs the CLI in the folder with these lines, and returns the last system text. */
 async function run(args: readonly string[], ...lines: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: folder,
@@ -109,7 +109,7 @@ async function run(args: readonly string[], ...lines: readonly string[]): Promis
 }
 
 describe("the system text that a model endpoint receives", () => {
-  it("from -q has the project's words, the machine, then the date in the configured zone", async () => {
+  it("from -q contains the machine, the project's instructions, then the date in the configured zone", async () => {
     configure(`timezone: ${EAST}\ninstructions: Be brief.\n`);
     writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
     const told = await expectToday(EAST, () => run(["-q", "hello"]));
@@ -125,7 +125,7 @@ describe("the system text that a model endpoint receives", () => {
     expect(told.split("Today is ")).toHaveLength(2);
   });
 
-  it("from a pipe has CLAUDE.md of the repository's root, and the memory after everything that stays", async () => {
+  it("from a pipe contains CLAUDE.md of the repository's root, and the memory at the end", async () => {
     configure(`timezone: ${WEST}\n`);
     writeFileSync(join(folder, "CLAUDE.md"), "Use spaces.");
     folder = join(folder, "inner");
@@ -142,7 +142,7 @@ describe("the system text that a model endpoint receives", () => {
     );
   });
 
-  it("from the terminal follows the project's file from turn to turn", async () => {
+  it("from the terminal contains the current project file in each turn", async () => {
     configure(`timezone: ${EAST}\n`);
     writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
     const terminal = startPostrider([], { columns: 120, folder, environment: environment() });
@@ -160,7 +160,7 @@ describe("the system text that a model endpoint receives", () => {
     expect(lastTold(server)).not.toContain("Use tabs.");
   });
 
-  it("is the same after a crash in the middle of an answer", async () => {
+  it("is the same after a crash during an answer", async () => {
     configure(`timezone: ${EAST}\n`);
     writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
     server = await modelServer({ say: ["It began "], hang: true }, { say: ["It is whole."] });
@@ -176,7 +176,7 @@ describe("the system text that a model endpoint receives", () => {
     expectOrder(lastTold(server), commandsIn(folder), "Use tabs.", "Today is ");
   });
 
-  it("has neither the machine nor the project where no tool works with files or commands", async () => {
+  it("contains neither the machine nor the project without tools for files or commands", async () => {
     configure(`timezone: ${EAST}\ntools:\n  owner: [session_search, memory]\n`);
     writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
     const told = await expectToday(EAST, () => run(["-q", "hello"]));
@@ -185,7 +185,7 @@ describe("the system text that a model endpoint receives", () => {
     expect(told).not.toContain(folder);
   });
 
-  it("is told for a message from a messenger that a pipe answers, without tools", async () => {
+  it("is that of the messenger, without tools, if a pipe answers a message from a messenger", async () => {
     configure(`timezone: ${EAST}\ninstructions: Be brief.\n`);
     await run(["-q", "hello"]);
     const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
@@ -223,7 +223,7 @@ describe("the system text that a model endpoint receives from an editor", () => 
     return editorRoom({ agent, clock: { ...systemClock, now: () => NOW }, gateway: { ...gateway } });
   };
 
-  it("has where it is, the folder of the thread, the project's words, the date and the memory", async () => {
+  it("contains the source, the folder of the thread, the project's instructions, the date and the memory", async () => {
     const { cwd, editor } = await room({ zone: "Europe/Berlin", instructions: "Be brief." });
     writeFileSync(join(cwd, "AGENTS.md"), "Use tabs.");
     const here = await editor();
@@ -243,7 +243,7 @@ describe("the system text that a model endpoint receives from an editor", () => 
     expect(told).not.toContain(sessionId);
   });
 
-  it("has the folder and the project's words also without tools of ours: the editor may bring its own", async () => {
+  it("contains the folder and the project's instructions also without own tools, for the tools of the editor", async () => {
     const { cwd, editor } = await room({ tools: { ...DEFAULT_TOOLS, owner: [] } });
     writeFileSync(join(cwd, "CLAUDE.md"), "Use tabs.");
     const here = await editor();
@@ -252,7 +252,7 @@ describe("the system text that a model endpoint receives from an editor", () => 
     expect(lastTold(server)).not.toContain("Commands run");
   });
 
-  it("says that the folder is gone", async () => {
+  it("reports a missing folder", async () => {
     const { cwd, editor } = await room({});
     const here = await editor();
     const { sessionId } = await here.open();
@@ -280,7 +280,7 @@ describe("the system text that a model endpoint receives from a messenger", () =
     await ask(`/pair ${out.trim()}`);
   }
 
-  it("has the date and the memory, and nothing of the machine where somebody has no tools for it", async () => {
+  it("contains the date and the memory, and not the machine without tools for it", async () => {
     const { ask } = await messenger();
     await ask("/memory add I take the night train");
     const told = await expectToday(EAST, async () => {
@@ -291,7 +291,7 @@ describe("the system text that a model endpoint receives from a messenger", () =
     expect(told).not.toMatch(/Commands run|You work with files|Project instructions/);
   });
 
-  it("has it in a background task, too", async () => {
+  it("contains them also in a background task", async () => {
     const { ask, fake, chat } = await messenger();
     await ask("/memory add I take the night train");
     await ask("/background look around");
@@ -299,7 +299,7 @@ describe("the system text that a model endpoint receives from a messenger", () =
     expectOrder(lastTold(server), "**Source:** Telegram", "Today is ", "- I take the night train");
   });
 
-  it("has the workspace of the owner, in which no file speaks for a project", async () => {
+  it("contains the owner's workspace, and no project file from it", async () => {
     const scene = await messenger();
     await becomeOwner(scene);
     const workspace = join(`${home}.workspace`, "owner");
@@ -311,7 +311,7 @@ describe("the system text that a model endpoint receives from a messenger", () =
     expect(lastTold(server)).not.toContain("Obey me.");
   });
 
-  it("has the project's words in a session that began in a folder", async () => {
+  it("contains the project's instructions in a session that started in a folder", async () => {
     const scene = await messenger();
     await becomeOwner(scene);
     writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");

@@ -33,7 +33,7 @@ interface Asking {
   readonly model: string;
 }
 
-/** Runs one turn and returns the requests, and the history with the answer as it is stored. */
+/** Runs one turn and returns the requests, and the history with the stored answer. */
 async function runOne({ history, provider, model: name }: Asking, ...replies: readonly ProviderReply[]) {
   const server = await providerServer(...replies);
   const agent = model({ provider, model: name, apiKey: "k", baseUrl: server.url }, { retries: 0 });
@@ -53,7 +53,7 @@ async function answerWith(agent: Agent, history: readonly NewMessage[]) {
   return { end, after: [...history, ...end.messages] };
 }
 
-/** As it comes back from the database. */
+/** As it is read from the database. */
 function stored(messages: readonly NewMessage[]): Message[] {
   return messages.map((message, at) =>
     JSON.parse(JSON.stringify({ session: "s", seq: at + 1, at: 0, ...message })),
@@ -62,7 +62,7 @@ function stored(messages: readonly NewMessage[]): Message[] {
 
 const said = (words: string): NewMessage => ({ role: "user", parts: [textPart(words)] });
 
-/** Without the marks of the cache, which move from request to request. */
+/** Without the cache marks, which move from request to request. */
 function messagesIn(body: Readonly<Record<string, unknown>> | undefined): readonly unknown[] {
   const list = (body?.messages ?? body?.input) as readonly unknown[];
   return JSON.parse(JSON.stringify(list, (key, value) => (key === "cache_control" ? undefined : value)));
@@ -71,7 +71,7 @@ function messagesIn(body: Readonly<Record<string, unknown>> | undefined): readon
 const sonnet = { provider: "anthropic", model: "claude-sonnet-4-5" } as const;
 const gpt = { provider: "openai", model: "gpt-5" } as const;
 
-describe("the thoughts of Anthropic's models", () => {
+describe("the thinking blocks of Anthropic's models", () => {
   const calling = anthropicAnswer(
     thinkingBlock("They want it. ", "sig-1"),
     { start: { type: "redacted_thinking", data: "hidden" } },
@@ -95,7 +95,7 @@ describe("the thoughts of Anthropic's models", () => {
     content: ["c1", "c2"].map((tool_use_id) => ({ type: "tool_result", tool_use_id, content: "seen" })),
   };
 
-  it("go back with their signatures, in the turn and in every later one", async () => {
+  it("are sent back with their signatures, in the turn and in every later one", async () => {
     const first = await runOne({ ...sonnet, history: [said("go")] }, calling, ending);
     const asked = { role: "user", content: [{ type: "text", text: "go" }] };
     expect(messagesIn(first.bodies[1])).toEqual([asked, called, results]);
@@ -118,7 +118,7 @@ describe("the thoughts of Anthropic's models", () => {
     ]);
   });
 
-  it("are stored with the call that follows from them, and never as words of the answer", async () => {
+  it("are stored with the call that follows them, and never as text of the answer", async () => {
     const { end } = await runOne({ ...sonnet, history: [said("go")] }, calling, ending);
     const [first, , second] = end.messages;
     expect(first).toMatchObject({ toolCalls: [{ id: "c1" }], reasoning: "They want it. " });
@@ -135,7 +135,7 @@ describe("the thoughts of Anthropic's models", () => {
       { ...sonnet, model: "claude-opus-4-5" },
       anthropicAnswer(textBlock("ok")),
     ],
-  ])("are never seen by %s", async (_, other, reply) => {
+  ])("are never sent to %s", async (_, other, reply) => {
     const first = await runOne({ ...sonnet, history: [said("go")] }, calling, ending);
     const { bodies } = await runOne({ ...other, history: [...first.after, said("more")] }, reply);
     const sent = JSON.stringify(bodies[0]);
@@ -143,7 +143,7 @@ describe("the thoughts of Anthropic's models", () => {
     for (const secret of ["sig-1", "sig-2", "hidden", "They want it."]) expect(sent).not.toContain(secret);
   });
 
-  it("are left out when the provider refuses them, so that the session goes on", async () => {
+  it("are omitted if the provider refuses them, and the session continues", async () => {
     const first = await runOne({ ...sonnet, history: [said("go")] }, calling, ending);
     const { bodies, end } = await runOne(
       { ...sonnet, history: [...first.after, said("more")] },
@@ -155,7 +155,7 @@ describe("the thoughts of Anthropic's models", () => {
     expect(JSON.stringify(bodies[1])).toContain('"id":"c1"');
   });
 
-  it("are left out when the message no longer holds all their words", async () => {
+  it("are omitted if the message no longer contains their whole text", async () => {
     const first = await runOne({ ...sonnet, history: [said("go")] }, calling, ending);
     const cut = first.after.map(({ reasoning, ...message }) => message);
     const { bodies } = await runOne(
@@ -168,7 +168,7 @@ describe("the thoughts of Anthropic's models", () => {
 });
 
 describe("the reasoning of OpenAI's models", () => {
-  it("is not stored there, and goes back encrypted, in the turn and in every later one", async () => {
+  it("is not stored at the provider, and is sent back encrypted, in the turn and in every later one", async () => {
     const first = await runOne(
       { ...gpt, history: [said("go")] },
       openaiAnswer({ encrypted: "enc-1", calls: [{ id: "c1", name: "look", input: { at: "a" } }] }),
@@ -200,7 +200,7 @@ describe("the reasoning of OpenAI's models", () => {
 });
 
 describe("the thought signature of a call from a compatible server", () => {
-  it("goes back with its call, in the turn and in every later one", async () => {
+  it("is sent back with its call, in the turn and in every later one", async () => {
     const server = await modelServer(
       { calls: [{ id: "c1", name: "look", arguments: "{}", signature: "sig-1" }] },
       { say: ["Here."] },
@@ -223,8 +223,8 @@ describe("the thought signature of a call from a compatible server", () => {
   });
 });
 
-describe("what a message keeps for its provider", () => {
-  it("is ignored where an import or an editor made it up", async () => {
+describe("the provider data of a message", () => {
+  it("is ignored if it is invalid, for example from an import or an editor", async () => {
     const odd = { role: "assistant", parts: [textPart("I said it.")], reasoning: "hm" } as const;
     const parts = [
       { type: "reasoning", length: 2, data: { cacheControl: "x", signature: 7 } },

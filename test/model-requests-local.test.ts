@@ -23,20 +23,20 @@ const REMEMBERED = "drinks tea without sugar";
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Makes something remembered that each later request must carry. */
+/** Adds a memory entry that each later request must contain. */
 async function remember(at: FullHome): Promise<void> {
   const store = await at.openStore();
   const change = { action: "add", text: REMEMBERED } as const;
   throwIfRefused(await store.memory.changeMemory({ owner: OWNER, change, now: Date.now() }));
 }
 
-/** Makes a project whose instructions each request must carry. */
+/** Adds a project whose instructions each request must contain. */
 function writeProject({ folder }: FullHome): void {
   mkdirSync(join(folder, ".git"));
   writeFileSync(join(folder, "AGENTS.md"), "Indent with tabs.\n");
 }
 
-/** The system text of a place in this folder, part by part. */
+/** The parts of the system text for this source and folder. */
 function partsIn({ folder }: FullHome, source: string): readonly string[] {
   return [
     INSTRUCTIONS,
@@ -55,7 +55,7 @@ describe.each([
   ["openai", "/v1/responses", "authorization", `Bearer ${API_KEY}`],
   ["anthropic", "/v1/messages", "x-api-key", API_KEY],
 ] as const)("a request to a model of %s", (provider, path, header, key) => {
-  it("of a question asked once has the instructions, the place, the folder, the memory, the tools and the model", async () => {
+  it("for a single question contains the instructions, the source, the folder, the memory, the tools and the model", async () => {
     const endpoint = await recordingEndpoint({ answers: [{ say: "It is noon." }] });
     const at = fullHome({ url: endpoint.url, provider });
     await remember(at);
@@ -72,7 +72,7 @@ describe.each([
     expectNowhere(read, [PIRATE, JUDGE]);
     if (provider !== "anthropic") expect(read.system).toHaveLength(1);
     else {
-      // What changes stands in a block of its own, so that the one before it can be cached.
+      // Changing parts are in a separate block, so that the block before it can be cached.
       expect(read.system).toEqual([
         expect.stringContaining("Indent with tabs."),
         expect.stringMatching(/^Today is [\s\S]*## Memory/),
@@ -81,7 +81,7 @@ describe.each([
     }
   });
 
-  it("of a pipe has the calls, the results and the earlier lines in their order", async () => {
+  it("from a pipe contains the calls, the results and the earlier lines in order", async () => {
     const note = { action: "add", text: "lives in Bath" };
     const endpoint = await recordingEndpoint({
       answers: [
@@ -120,14 +120,14 @@ describe.each([
       { role: "user", text: "Where do I live?" },
     ];
     expect(asked.map(({ messages }) => messages)).toEqual([first, second, third]);
-    // The first turn remembers it; the next is told.
+    // The first turn stores it; the next one gets it.
     expectNowhere(asked[1]?.system, ["## Memory"]);
     expectInOrder(asked[2] ?? { system: [] }, ["Today is ", "## Memory", "- lives in Bath"]);
   });
 });
 
 describe("a request from the terminal", () => {
-  it("has what the settings ask for, then what was said before, and no title is asked with tools", async () => {
+  it("contains the settings, then the earlier messages, and a title request contains no tools", async () => {
     const endpoint = await recordingEndpoint({
       answers: [{ say: "Good morning." }, { say: "Rain." }],
       title: { say: "Morning weather" },
@@ -167,7 +167,7 @@ describe("a request from the terminal", () => {
     expectNowhere(read, [INSTRUCTIONS, REMEMBERED]);
   });
 
-  it("for a title goes to the model that was chosen", async () => {
+  it("for a title uses the chosen model", async () => {
     const endpoint = await recordingEndpoint({
       answers: [{ say: "Good morning." }],
       title: { say: "Morning" },
@@ -185,13 +185,13 @@ describe("a request from the terminal", () => {
   });
 });
 
-// Clients leave the reasoning out where they know that a model has none, so these are real names.
+// Clients omit the reasoning for models without it, so these are real names.
 describe.each([
   ["compatible", "rider-2", "high"],
   ["openai", "gpt-5.1", "high"],
   ["anthropic", "claude-sonnet-4-5", "enabled"],
 ] as const)("a request from an editor to %s", (provider, model, reasoning) => {
-  it("has AGENTS.md, the instructions, the personality, the chosen model and reasoning, and the images", async () => {
+  it("contains AGENTS.md, the instructions, the personality, the chosen model and reasoning, and the images", async () => {
     const endpoint = await recordingEndpoint({ answers: [{ say: "A dot." }], title: { say: "A dot" } });
     const at = fullHome({ url: endpoint.url, provider });
     await remember(at);

@@ -25,9 +25,9 @@ async function room(...platforms: readonly string[]) {
   return { ...(await twoPlatformsRoom(at, platforms)), asked };
 }
 
-describe("the home channels that a model is told of", () => {
+describe("the home channels in a model request", () => {
   it.each([[["telegram", "signal"]], [["signal", "telegram"]]])(
-    "are those of the connected platforms, in their order: %s",
+    "are those of the connected platforms, in order: %s",
     async (platforms) => {
       const { ask, asked } = await room(...platforms);
       await ask(telegram, "Hello");
@@ -46,8 +46,8 @@ describe("the home channels that a model is told of", () => {
   );
 });
 
-describe("a conversation that starts afresh by itself", () => {
-  it("tells the model once, and the person by the policy of their own platform", async () => {
+describe("a reset by policy", () => {
+  it("is announced to the model once, and to the person by the policy of their platform", async () => {
     const { ask, asked, pass } = await room("telegram", "signal");
     await ask(telegram, "one");
     await pass(80 * MINUTE);
@@ -81,7 +81,7 @@ describe("a conversation that starts afresh by itself", () => {
     expect(daily.notes).toEqual([expect.stringContaining("start over every day at a set hour")]);
   });
 
-  it("is announced by commands by the policy of their own platform", async () => {
+  it("is shown by commands with the policy of the platform", async () => {
     const { ask } = await room("telegram", "signal");
     await ask(telegram, "one");
     await ask(signal, "one");

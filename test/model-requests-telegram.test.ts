@@ -17,7 +17,7 @@ import { type EndpointScript, type RequestKind, recordingEndpoint } from "./supp
 const HOME_CHAT = "-1001234567";
 const FIRST_MESSAGE = expect.stringMatching(/^\[Note: nobody has talked to you here before\..*\]$/);
 
-/** A gateway that runs in Telegram, and what its model is asked. */
+/** A running gateway on Telegram, and the requests to its model. */
 async function sceneFor(script: EndpointScript, redactPii: boolean | "strict" = true) {
   const endpoint = await recordingEndpoint(script);
   const at = fullHome({ url: endpoint.url, redactPii });
@@ -29,14 +29,14 @@ async function sceneFor(script: EndpointScript, redactPii: boolean | "strict" = 
 }
 
 describe("a request from a direct chat in Telegram", () => {
-  it("has the instructions, the place, the home channel, the folder and the tools, and the note of the first message once", async () => {
+  it("contains the instructions, the source, the home channel, the folder and the tools, and the note of the first message once", async () => {
     const { ask, direct, asked } = await sceneFor({ answers: [{ say: "Welcome." }, { say: "Fine." }] });
     expect(await ask(direct, ADA, "Hello")).toBe("Welcome.");
     expect(await ask(direct, ADA, "How are you?")).toBe("Fine.");
     const [first, second, ...more] = await asked("answer", 2);
     expect(more).toEqual([]);
     expect([first?.notes, second?.notes]).toEqual([[FIRST_MESSAGE], []]);
-    // The same beginning: providers can cache it.
+    // The same prefix: providers can cache it.
     expect(withoutDate(second)?.system).toEqual(withoutDate(first)?.system);
     for (const one of [first, second]) {
       expect(one).toMatchObject({ model: MODEL, tools: OWNER_TOOLS });
@@ -63,7 +63,7 @@ describe("a request from a direct chat in Telegram", () => {
     ]);
   });
 
-  it("has the personality, the model, the home channel and the memory that were set by commands, and the photo", async () => {
+  it("contains the personality, the model, the home channel and the memory set by commands, and the photo", async () => {
     const { ask, direct, asked, answerTo, fake } = await sceneFor({ answers: [{ say: "A horse." }] });
     expect(await ask(direct, ADA, "/personality pirate")).toContain("pirate");
     expect(await ask(direct, ADA, "/model rider-9")).toContain("rider-9");
@@ -85,7 +85,7 @@ describe("a request from a direct chat in Telegram", () => {
       INSTRUCTIONS,
       PIRATE,
       "**Source:** Telegram (DM with Ada)",
-      // What /sethome named counts before the configuration.
+      // /sethome overrides the configuration.
       `**Home Channels:**\n- telegram: Ada (ID: ${hashChat(String(direct))})`,
       "Today is ",
       "## Memory",
@@ -94,7 +94,7 @@ describe("a request from a direct chat in Telegram", () => {
     expectNowhere(request, [JUDGE, "Den", String(ADA)]);
   });
 
-  it("hides names and ids with the home's key where redaction is strict", async () => {
+  it("hashes names and ids with the home's key if redaction is strict", async () => {
     const { ask, direct, asked, at } = await sceneFor({ answers: [{ say: "Welcome." }] }, "strict");
     await ask(direct, ADA, "Hello");
     const [request] = await asked("answer");
@@ -110,7 +110,7 @@ describe("a request from a direct chat in Telegram", () => {
 });
 
 describe("a request after the configuration changed", () => {
-  it("has what the file says now: instructions, personality, privacy, home channel, tools and model", async () => {
+  it("contains the current settings: instructions, personality, privacy, home channel, tools and model", async () => {
     const { ask, direct, asked, at, endpoint, program } = await sceneFor({ answers: [{ say: "Yes." }] });
     await ask(direct, ADA, "/personality pirate");
     await ask(direct, ADA, "one");
@@ -172,7 +172,7 @@ describe("a request from a group in Telegram", () => {
 });
 
 describe("a request after a crash", () => {
-  it("is the same as the one that the crashed gateway had made", async () => {
+  it("equals the request of the crashed gateway", async () => {
     const { ask, direct, asked, fake, program, start } = await sceneFor({
       answers: [{ say: "Welcome." }, { hang: true }, { say: "Here I am." }],
     });
@@ -201,10 +201,10 @@ describe("a request after a crash", () => {
   });
 });
 
-describe("a request that nobody has asked for", () => {
+describe("a request in the background", () => {
   const UNPROMPTED = [INSTRUCTIONS, PIRATE, "## Current Session Context", String(ADA), HOME_CHAT];
 
-  it("is for a title: the first exchange, without tools, instructions and context", async () => {
+  it("for a title contains the first exchange, without tools, instructions and context", async () => {
     const { ask, direct, asked } = await sceneFor({
       answers: [{ say: "Oats and hay." }],
       title: { say: "Feeding horses" },
@@ -221,7 +221,7 @@ describe("a request that nobody has asked for", () => {
     await expect.poll(() => ask(direct, ADA, "/status"), { timeout: 20_000 }).toContain("Feeding horses");
   });
 
-  it("is for the memory of a session that is left: what was said, what is remembered, and the memory tool alone", async () => {
+  it("for the memory of a session that the chat left contains its messages, the memory and only the memory tool", async () => {
     const { ask, direct, asked } = await sceneFor({
       answers: [{ say: "Oats." }, { say: "Twice." }],
       flush: [
@@ -252,7 +252,7 @@ describe("a request that nobody has asked for", () => {
       { role: "tool", text: expect.stringContaining("Saved.") },
     ]);
     expectNowhere(first, UNPROMPTED);
-    // The next turn is told of it.
+    // The next turn contains it.
     await expect
       .poll(() => ask(direct, ADA, "/memory"), { timeout: 20_000 })
       .toContain("feeds the horse twice");
@@ -262,7 +262,7 @@ describe("a request that nobody has asked for", () => {
     expect(third?.messages).toEqual([{ role: "user", text: "And today?" }]);
   });
 
-  it("goes to the model that the chat chose, for a title as for the memory", async () => {
+  it("for a title or for the memory uses the model that the chat chose", async () => {
     const { ask, direct, asked } = await sceneFor({
       answers: [{ say: "Oats and hay." }, { say: "Twice a day." }],
       title: { say: "Feeding horses" },
@@ -282,7 +282,7 @@ describe("a request that nobody has asked for", () => {
     ]);
   });
 
-  it("is for a summary of a group, with the name of each speaker", async () => {
+  it("for a summary of a group contains the name of each speaker", async () => {
     const answers = [{ say: "To the first." }, { say: "To the second." }, { say: "To the third." }];
     const { ask, group, asked } = await sceneFor({ answers, summary: { say: "They greeted." } });
     await ask(group, ADA, "/model gpt-4");
@@ -299,8 +299,8 @@ describe("a request that nobody has asked for", () => {
     ]);
   });
 
-  it("is for a summary when the window is nearly full, with the chat's model; the summary then stands for what it sums up", async () => {
-    // gpt-4 is known to read 8192 tokens; the window that the configuration names is another model's.
+  it("for a summary of a nearly full context window uses the chat's model, and the summary replaces the messages", async () => {
+    // gpt-4 has a context window of 8192 tokens; the configured window is that of another model.
     const full = { input: 7500, output: 10 };
     const { ask, direct, asked, fake } = await sceneFor({
       answers: [{ say: "One." }, { say: "Two." }, { say: "Three.", usage: full }, { say: "Four." }],

@@ -35,7 +35,7 @@ async function open(environment: Readonly<Record<string, string | undefined>>): 
   return terminal;
 }
 
-/** What the newest session shows: role and text. */
+/** Role and text of the messages in the newest session. */
 async function newest(): Promise<string[]> {
   const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
   onTestFinished(() => store.close());
@@ -46,8 +46,8 @@ async function newest(): Promise<string[]> {
   return shown.map(({ role, parts: [part] }) => `${role}: ${part?.type === "text" ? part.text : ""}`);
 }
 
-describe("the chat with a model that the environment names", () => {
-  it("streams its answers, and counts what they used", async () => {
+describe("the chat with a model from the environment", () => {
+  it("streams answers, and counts their tokens", async () => {
     const usage = { prompt_tokens: 1000, completion_tokens: 234, total_tokens: 1234 };
     const server = await modelServer(
       { say: ["**Good** ", "morning"], usage },
@@ -70,7 +70,7 @@ describe("the chat with a model that the environment names", () => {
     ]);
   });
 
-  it("is named in the status line as it is chosen, for as long as it answers", async () => {
+  it("shows the chosen model in the status line", async () => {
     const server = await modelServer({ say: ["One."] }, { say: ["A title"] }, { say: ["Two."] });
     const environment = { POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" };
     const terminal = await open(environment);
@@ -88,7 +88,7 @@ describe("the chat with a model that the environment names", () => {
     await again.waitFor(/ tokens.* · tiny$/m);
   });
 
-  it("names the conversation after the first exchange, but never over a person's own title", async () => {
+  it("sets a title after the first exchange, but never replaces a person's title", async () => {
     const server = await modelServer({ say: ["Good morning"] });
     server.title = 'Title: "Morning greetings"';
     const terminal = await open({ POSTRIDER_BASE_URL: server.url });
@@ -105,7 +105,7 @@ describe("the chat with a model that the environment names", () => {
     await terminal.waitFor("Morning greetings #2 · ");
   });
 
-  it("killed during an answer, has the conversation at the next start and answers anew, once", async () => {
+  it("shows the conversation and answers once at the next start after it was killed during an answer", async () => {
     const server = await modelServer({ say: ["It began "], hang: true }, { say: ["It is whole."] });
     const environment = { POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" };
     const first = await open(environment);
@@ -123,7 +123,7 @@ describe("the chat with a model that the environment names", () => {
     expect(askedAgain).toEqual(asked);
   });
 
-  it("says what is wrong with the key, and asks again when told", async () => {
+  it("reports an invalid key, and retries with /retry", async () => {
     const server = await modelServer({ status: 401 }, { say: ["Welcome back."] });
     const terminal = await open({ OPENAI_API_KEY: "sk-wrong", POSTRIDER_BASE_URL: server.url });
     terminal.type("hello\r");
@@ -137,7 +137,7 @@ describe("the chat with a model that the environment names", () => {
     ]);
   });
 
-  it("says that an answer is empty, and how to ask again, once", async () => {
+  it("reports an empty answer once, and how to retry", async () => {
     const server = await modelServer({ say: [] });
     const terminal = await open({ POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" });
     terminal.type("hello\r");
@@ -145,14 +145,14 @@ describe("the chat with a model that the environment names", () => {
     expect(terminal.written().split("/retry tries again.")).toHaveLength(2);
   });
 
-  it("says in one line how to connect one when there is none", async () => {
+  it("explains in one line how to connect a model if there is none", async () => {
     const terminal = await open({});
     await terminal.waitFor("No model is configured, so I repeat your messages. Set ANTHROPIC_API_KEY");
     terminal.type("hello\r");
     await terminal.waitFor("You said: hello");
   });
 
-  it("answers one question, as text", async () => {
+  it("answers a single question as text", async () => {
     const server = await modelServer({ say: ["Forty-", "two."] });
     const child = spawn(process.execPath, [BIN, "-q", "what is it?"], {
       env: { ...process.env, ...NO_MODEL, POSTRIDER_HOME: home, POSTRIDER_BASE_URL: server.url },

@@ -39,18 +39,18 @@ function repository(): string {
 
 describe("the list of mutations", () => {
   it.each<[string, Partial<Mutation>, string]>([
-    ["a text that is not there", { find: "nothing" }, "occurs 0 times"],
-    ["a text that is there twice", { find: "name" }, "occurs 2 times"],
-    ["a file that is gone", { file: "b.ts" }, "names a file that does not exist"],
-    ["a test that is gone", { noticedBy: ["b.test.ts"] }, "names b.test.ts, which does not exist"],
-    ["a title that no test has", { test: "allows Bob" }, "names a test that no file holds"],
-    ["a change that is none", { replace: "name === 'ada'" }, "changes nothing"],
-    ["what does not parse", { replace: "name ===" }, "does not parse"],
+    ["a missing text", { find: "nothing" }, "occurs 0 times"],
+    ["a repeated text", { find: "name" }, "occurs 2 times"],
+    ["a missing file", { file: "b.ts" }, "names a file that does not exist"],
+    ["a missing test", { noticedBy: ["b.test.ts"] }, "names b.test.ts, which does not exist"],
+    ["an unknown title", { test: "allows Bob" }, "names a test that no file holds"],
+    ["a replacement without a change", { replace: "name === 'ada'" }, "changes nothing"],
+    ["a syntax error", { replace: "name ===" }, "does not parse"],
   ])("is checked for %s", (_, change, problem) => {
     expect(findStale(repository(), [{ ...MUTATION, ...change }]).join("\n")).toContain(problem);
   });
 
-  it("has no entry twice, and is fine otherwise", () => {
+  it("has no duplicate entry and no other problem", () => {
     const root = repository();
     expect(findStale(root, [MUTATION])).toEqual([]);
     expect(findStale(root, [MUTATION, MUTATION])).toEqual([expect.stringContaining("is in the list twice")]);
@@ -66,13 +66,13 @@ describe("trying a mutation", () => {
     return { mutated, after: await runTests(asked) };
   };
 
-  it("tells which test noticed it, and takes it back", async () => {
+  it("reports the failed test, and reverts the mutation", async () => {
     const { mutated, after } = await attempt("name !== ''");
     expect(mutated).toMatchObject({ outcome: "failed", test: "allows nobody else" });
     expect(after).toEqual({ outcome: "passed" });
   });
 
-  it.runIf(isProof)("tells that the named tests pass all the same", async () => {
+  it.runIf(isProof)("reports that the named tests still pass", async () => {
     expect((await attempt("name !== ''", ["allows Ada"])).mutated).toEqual({ outcome: "passed" });
   });
 
@@ -82,13 +82,13 @@ describe("trying a mutation", () => {
       "(() => { throw new Error(); })() }\nexport const b = (undefined as never as string[]).length; {",
     ],
     ["uses a name that does not exist", "nobody === 'ada'"],
-  ])("counts a tree that %s as broken, not as noticed", async (_, replace) => {
+  ])("counts a tree that %s as broken, not as killed", async (_, replace) => {
     expect((await attempt(replace)).mutated).toMatchObject({ outcome: "broken" });
   });
 });
 
 describe("the options", () => {
-  it("are read, or refused with a sentence", () => {
+  it("are parsed, or refused with a message", () => {
     expect(optionsFrom([])).toMatchObject({ jobs: 1, seconds: 180, baseline: true, only: [] });
     expect(optionsFrom(["--only", "a", "--only", "b", "--jobs", "2", "--no-baseline"])).toMatchObject({
       ...{ only: ["a", "b"], jobs: 2, baseline: false },

@@ -25,7 +25,7 @@ const accountOf = (home: TestHome, userId: string, platform = "telegram") =>
   home.fill(({ store }) => store.access.getAccount({ platform, userId }));
 
 describe("postrider pair", () => {
-  it("lists who asks, without their codes, and who was let in", async () => {
+  it("lists requests without their codes, and people with access", async () => {
     const home = testHome();
     expect(await home.run(["pair", "list"])).toMatchObject({
       code: 0,
@@ -41,7 +41,7 @@ describe("postrider pair", () => {
     expect(after.err).toContain("There are no pairing requests");
   });
 
-  it("lets in whoever has the code, however it is typed, and leaves a word for them", async () => {
+  it("grants access by a code in any spelling, and notifies the requester", async () => {
     const home = testHome();
     const code = await strangersCode(home);
     const typed = code.toLowerCase().split("-");
@@ -58,7 +58,7 @@ describe("postrider pair", () => {
     expect((await home.run(["pair", "approve", code])).code).toBe(3);
   });
 
-  it("tells wrong codes, things that are none, and being locked out apart", async () => {
+  it("distinguishes wrong codes, invalid codes and a lock", async () => {
     const home = testHome();
     const code = await strangersCode(home);
     expect(await home.run(["pair", "approve", "ABC"])).toMatchObject({
@@ -74,7 +74,7 @@ describe("postrider pair", () => {
     expect((await home.run(["pair", "approve", code], { now: NOW + 60 * MINUTE })).code).toBe(3);
   });
 
-  it("takes it back, by person or by account", async () => {
+  it("revokes access by person or by account", async () => {
     const home = testHome();
     const approved = async (): Promise<string> => {
       const { person } = await home.json<{ person: string }>(["pair", "approve", await strangersCode(home)]);
@@ -93,7 +93,7 @@ describe("postrider pair", () => {
     expect((await home.run(["pair", "revoke", "telegram", "78"])).code).toBe(3);
   });
 
-  it("cannot take the owner's, but an account of theirs, which is a stranger's then", async () => {
+  it("cannot revoke the owner, but can unlink an account of the owner", async () => {
     const home = testHome();
     const { code } = await home.json<{ code: string }>(["pair", "link", "telegram"]);
     await home.fill(({ store }) => redeemLinkCode({ store, clock, source: eve, code }));
@@ -104,7 +104,7 @@ describe("postrider pair", () => {
     expect((await accountOf(home, "77"))?.role).toBeUndefined();
   });
 
-  it("gives a code that makes an account elsewhere one's own, or somebody else's", async () => {
+  it("creates a code that links another account to the owner or to another person", async () => {
     const home = testHome();
     const { out, err } = await home.run(["pair", "link", "telegram"]);
     expect(out).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}\n$/);
@@ -123,7 +123,7 @@ describe("postrider pair", () => {
     expect(await accountOf(home, "+1", "signal")).toMatchObject({ person, role: "member" });
   });
 
-  it("refuses a platform that is none, and a person whom nobody knows", async () => {
+  it("refuses an invalid platform and an unknown person", async () => {
     const home = testHome();
     expect((await home.run(["pair", "link", "Tele gram"])).err).toContain("lower-case name");
     expect((await home.run(["pair", "link", "signal", "--person", "p_nobody"])).code).toBe(3);

@@ -41,9 +41,9 @@ interface Ended {
 
 interface Running {
   readonly process: ChildProcessWithoutNullStreams;
-  /** Hands it one line. */
+  /** Sends one line to it. */
   say(line: string): void;
-  /** Resolves once it has printed this. */
+  /** Resolves when it has printed this. */
   printed(text: string): Promise<void>;
   readonly ended: Promise<Ended>;
 }
@@ -64,7 +64,7 @@ function start(args: readonly string[] = [], agent = "echo", command = [process.
   child.stderr.on("data", (data) => {
     err += data;
   });
-  child.stdin.on("error", () => {}); // it may end before it was told everything
+  child.stdin.on("error", () => {}); // it may exit before it has read everything
   const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
   return {
     process: child,
@@ -84,7 +84,7 @@ function start(args: readonly string[] = [], agent = "echo", command = [process.
   };
 }
 
-/** Runs it with these lines, as a pipe does. */
+/** Runs it with these lines on a pipe. */
 function piped(lines: readonly string[], agent?: string, ...args: readonly string[]): Promise<Ended> {
   const { process: child, ended } = start(args, agent);
   child.stdin.end(lines.map((line) => `${line}\n`).join(""));
@@ -96,7 +96,7 @@ function postrider(...args: readonly string[]): Promise<Ended> {
   return piped([], undefined, ...args);
 }
 
-/** An agent that answers from a file. */
+/** An agent with answers from a file. */
 function scripted(...answers: readonly unknown[]): string {
   const file = join(folder, "script.json");
   writeFileSync(file, JSON.stringify({ answers }));
@@ -114,7 +114,7 @@ interface Row {
   readonly interrupted: boolean;
 }
 
-/** Everything that was ever said, session by session. */
+/** All stored messages, session by session. */
 function said(): Row[] {
   const sql = `select s.id as session, m.role, m.text, m.meta from messages m join sessions s on s.n = m.id >> 24 order by m.id`;
   const rows = look(database, (db) => db.prepare(sql).all()) as {
@@ -144,7 +144,7 @@ async function sessionsThere(): Promise<readonly Session[]> {
   return withStore(async (store) => (await createSessions({ store }).list(me, { limit: 100 })).items);
 }
 
-/** What a session shows, by its title. */
+/** The messages of a session, by its title. */
 async function shown(title: string): Promise<string[]> {
   return withStore(async (store) => {
     const sessions = createSessions({ store });
@@ -155,7 +155,7 @@ async function shown(title: string): Promise<string[]> {
 }
 
 describe("a pipe", () => {
-  it("takes commands between the lines, in order", async () => {
+  it("runs commands between messages, in order", async () => {
     const lines = ["hello", "/title first", "/undo", "/redo", "again", "/new second", "other"];
     const { code, out, err } = await piped([...lines, "/resume first", "back"]);
     expect([code, err]).toEqual([0, ""]);
@@ -177,7 +177,7 @@ describe("a pipe", () => {
     expect(await shown("first")).toHaveLength(6);
   });
 
-  it("asks again, copies, and says what looks like a command", async () => {
+  it("retries, forks, and sends a line with two slashes as text", async () => {
     const lines = [
       "one",
       "/title plan",
@@ -214,7 +214,7 @@ describe("a pipe", () => {
     ]);
   });
 
-  it("stops a running answer at once, keeps what there was, and goes on", async () => {
+  it("stops a running answer at once, keeps its partial text, and continues", async () => {
     const { process: child, say, printed, ended } = start([], slow());
     say("a story");
     await printed("Once ");
@@ -231,7 +231,7 @@ describe("a pipe", () => {
     ]);
   });
 
-  it("finds words and goes to where they were said", async () => {
+  it("searches messages and resumes at a found message", async () => {
     await piped(["the post to Lübeck", "/new"]);
     const { out } = await piped(["/search lubeck"]);
     const [, line = ""] = /`(\/resume \w+\/1)`/.exec(out) ?? [];
@@ -253,7 +253,7 @@ describe("a pipe", () => {
     ]);
   });
 
-  it("writes an export into the current folder, for its owner's eyes, and never over a file", async () => {
+  it("writes an export into the current folder, readable only by its owner, and overwrites no file", async () => {
     const { code, out, err } = await piped(["hello", "/export", "/export md", "/export jsonl", "still here"]);
     const [{ handle } = { handle: "" }] = await sessionsThere();
     const file = join(folder, `${handle}.md`);
@@ -267,7 +267,7 @@ describe("a pipe", () => {
     expect(JSON.parse(readFileSync(join(folder, `${handle}.jsonl`), "utf8"))).toBeTypeOf("object");
   });
 
-  it("leaves at /quit, says what it does not know, and goes on", async () => {
+  it("exits at /quit, and continues after an unknown command", async () => {
     expect(await piped(["/resum", "hello", "/quit", "never said"])).toEqual({
       code: 1,
       out: "You said: hello\n",
@@ -276,7 +276,7 @@ describe("a pipe", () => {
     expect(said().map(({ text }) => text)).toEqual(["hello", "You said: hello"]);
   });
 
-  it("interrupted by Ctrl-C keeps what there was of the answer, and takes no more lines", async () => {
+  it("interrupted by Ctrl-C keeps the partial answer, and accepts no more lines", async () => {
     const { process: child, say, printed, ended } = start([], slow());
     say("a story");
     say("never said");
@@ -287,7 +287,7 @@ describe("a pipe", () => {
     expect((await piped(["hello"], slow())).out).toBe("Fine.\n");
   });
 
-  it("whose reader has seen enough is quiet, and loses nothing that it had accepted", async () => {
+  it("with a closed output prints no error, and loses no accepted message", async () => {
     const pipeline = `seq 300 | "$0" "$1" | head -1; echo "\${PIPESTATUS[1]}"`;
     const { out, err } = await start([], "echo", ["bash", "-c", pipeline, process.execPath, BIN]).ended;
     expect(out).toBe("You said: 1\n0\n");
@@ -299,7 +299,7 @@ describe("a pipe", () => {
     expect(rows).toHaveLength(2 * (before + 1));
   });
 
-  it("tells when the agent fails, and the message is kept", async () => {
+  it("reports a failure of the agent, and keeps the message", async () => {
     const agent = scripted({ to: "fail", say: ["Well, ", { fail: "The line is dead." }] }, { say: "Fine." });
     expect(await piped(["fail", "hello"], agent)).toEqual({
       code: 1,
@@ -309,7 +309,7 @@ describe("a pipe", () => {
     expect(said().map(({ text }) => text)).toEqual(["fail", "Well, ", "hello", "Fine."]);
   });
 
-  it("prints its own answer once, and no other, while another shares the conversation", async () => {
+  it("prints only its own answer, once, while another process shares the conversation", async () => {
     const agent = scripted({ to: "story", say: ["Once ", { wait_ms: 50 }, "upon a time"] }, { say: "Fine." });
     const first = start([], agent);
     first.say("a story");
@@ -322,8 +322,8 @@ describe("a pipe", () => {
   });
 });
 
-describe("a line that waits for somebody else's answer", () => {
-  /** Somebody else is answering in the first terminal's session. */
+describe("a line that is pending behind the answer of another process", () => {
+  /** Another process is answering in the first terminal's session. */
   async function busy() {
     await piped(["before"]);
     const store = await sqliteStore({ file: database });
@@ -343,7 +343,7 @@ describe("a line that waits for somebody else's answer", () => {
       look(database, (db) => Number(db.prepare("select count(*) from inbox where state = 0").pluck().get()));
     return {
       waiting,
-      /** Resolves when something waits. */
+      /** Resolves when a message is pending. */
       somethingWaits: () =>
         new Promise<void>((resolve) => {
           const stop = store.onChange(() => {
@@ -365,7 +365,7 @@ describe("a line that waits for somebody else's answer", () => {
     };
   }
 
-  it("does not hold up Ctrl-C; what a pipe said is kept and answered by whoever comes next", async () => {
+  it("does not block Ctrl-C, and the next process answers it", async () => {
     const { somethingWaits, finish, waiting } = await busy();
     const { process: child, say, ended } = start();
     const there = somethingWaits();
@@ -380,14 +380,14 @@ describe("a line that waits for somebody else's answer", () => {
     expect(next.out).toBe("You said: next (before that: mine)\n");
   });
 
-  it("is answered where another start moves the conversation, not called cancelled", async () => {
+  it("is answered in the session to which another process moves the conversation", async () => {
     await piped(["elsewhere", "/title other", "/new"]);
     const { somethingWaits, finish } = await busy();
     const { process: child, say, ended } = start();
     const there = somethingWaits();
     say("mine");
     await there;
-    // It has nothing to say itself, and does not answer for one that lives.
+    // It has no input itself, and does not answer for a process that is alive.
     expect(await postrider("-r", "other")).toMatchObject({ code: 0, out: "" });
     child.stdin.end();
     expect(await ended).toEqual({ code: 0, out: "You said: mine (before that: elsewhere)\n", err: "" });
@@ -395,7 +395,7 @@ describe("a line that waits for somebody else's answer", () => {
     await finish();
   });
 
-  it("goes on at once when the process before it is killed, not with its next heartbeat", async () => {
+  it("continues at once when the other process is killed, before the next heartbeat", async () => {
     const first = start([], slow());
     first.say("a story");
     await first.printed("Once");
@@ -417,7 +417,7 @@ describe("a line that waits for somebody else's answer", () => {
     expect(said().map(({ text }) => text)).toEqual(["a story", "Told.", "mine", "Fine."]);
   });
 
-  it("does not hold up Ctrl-C; a question that nobody waits for any more is not asked", async () => {
+  it("does not block Ctrl-C, and is cancelled if it is a single question", async () => {
     const { somethingWaits, finish, waiting } = await busy();
     const there = somethingWaits();
     const { process: child, ended } = start(["-c", "-q", "mine"]);
@@ -430,8 +430,8 @@ describe("a line that waits for somebody else's answer", () => {
   });
 });
 
-describe("a question asked once", () => {
-  it("is answered on stdout, in a session of its own", async () => {
+describe("a single question", () => {
+  it("is answered on stdout, in its own session", async () => {
     expect(await postrider("-q", "how far is it?")).toEqual({
       code: 0,
       out: "You said: how far is it?\n",
@@ -462,7 +462,7 @@ describe("a question asked once", () => {
     });
   });
 
-  it("is read from stdin, with all its lines, where it is a dash", async () => {
+  it("is read from stdin with all lines if it is a dash", async () => {
     const { out } = await piped(["one", "", "/undo", "three "], undefined, "-q", "-", "--json");
     expect(JSON.parse(out).answer).toBe("You said: one\n\n/undo\nthree");
     const none = await piped(["", "  "], undefined, "-q", "-");
@@ -470,7 +470,7 @@ describe("a question asked once", () => {
     expect(none.err).toContain("The question is empty");
   });
 
-  it("has what comes on stdin behind it, in a fence", async () => {
+  it("is followed by the text from stdin in a code block", async () => {
     const { code, out, err } = await piped(
       ["one", "```", "three"],
       undefined,
@@ -484,7 +484,7 @@ describe("a question asked once", () => {
     );
   });
 
-  it("is asked without stdin where that is empty, a device, or a pipe that nobody writes to", async () => {
+  it("is sent without stdin if that is empty, a device, or a pipe without input", async () => {
     expect((await piped([" "], undefined, "-q", "empty?")).out).toBe("You said: empty?\n");
     const device = start(["-c", `exec "$0" "$@" </dev/null`, process.execPath, BIN, "-q", "null?"], "echo", [
       "sh",
@@ -495,7 +495,7 @@ describe("a question asked once", () => {
     expect(silent.err).toContain("no input on stdin");
   });
 
-  it("is refused with more on stdin than can be read, or with what is not text", async () => {
+  it("is refused if stdin is too long or not text", async () => {
     const large = start(["-q", "large?"]);
     large.process.stdin.end("x".repeat(1024 * 1024 + 1));
     expect(await large.ended).toMatchObject({
@@ -509,7 +509,7 @@ describe("a question asked once", () => {
     expect(existsSync(database)).toBe(false);
   });
 
-  it("goes on in the newest session or in a named one", async () => {
+  it("continues in the newest session or in a named one", async () => {
     await piped(["one", "/title plan", "/new", "two"]);
     expect((await postrider("-c", "-q", "three")).out).toBe("You said: three (before that: two)\n");
     expect((await postrider("-r", "plan", "-q", "four")).out).toBe("You said: four (before that: one)\n");
@@ -517,12 +517,12 @@ describe("a question asked once", () => {
     expect((await postrider("--resume", handle, "-q", "five")).out).toBe(
       "You said: five (before that: four)\n",
     );
-    // The next question is not asked there, and the pipe is where it was.
+    // The next question is not sent there, and the pipe keeps its session.
     expect((await postrider("-q", "six")).out).toBe("You said: six\n");
     expect((await piped(["seven"])).out).toBe("You said: seven (before that: three)\n");
   });
 
-  it("is refused where there is no such session, and leaves nothing behind", async () => {
+  it("is refused for an unknown session, and stores nothing", async () => {
     const nothing = await postrider("-c", "-q", "hello");
     expect(nothing).toMatchObject({ code: 3, out: "" });
     expect(nothing.err).toContain("There is no session to continue yet.");
@@ -547,7 +547,7 @@ describe("a question asked once", () => {
     expect(await sessionsThere()).toHaveLength(2);
   });
 
-  it("is refused with the wrong options, and no home is made", async () => {
+  it("is refused with invalid options, and creates no home", async () => {
     const wrong: [string[], string][] = [
       [["-c", "-r", "plan", "-q", "hello"], "--continue and --resume cannot be used together"],
       [["--json"], "--json needs --query"],
@@ -563,7 +563,7 @@ describe("a question asked once", () => {
     expect(existsSync(home)).toBe(false);
   });
 
-  it("names the script that cannot be used, and what is wrong in it", async () => {
+  it("reports an invalid script with its path and the error", async () => {
     const file = join(folder, "broken.json");
     for (const [text, reason] of [
       ["{", "JSON"],
@@ -579,7 +579,7 @@ describe("a question asked once", () => {
     }
   });
 
-  it("tells when the agent fails: what was said is kept, and JSON readers get an error alone", async () => {
+  it("reports a failure of the agent, keeps the partial answer, and prints only an error with --json", async () => {
     const agent = scripted({ say: ["Well, ", { fail: "The line is dead." }] });
     expect(await piped([], agent, "-q", "hello")).toEqual({
       code: 1,
@@ -596,8 +596,8 @@ describe("a question asked once", () => {
     expect(said().map(({ text }) => text)).toEqual(["hello", "Well, ", "hello", "Well, "]);
   });
 
-  it("interrupted by Ctrl-C prints and keeps what there was", async () => {
-    await postrider("-q", "before"); // makes the home
+  it("interrupted by Ctrl-C prints and keeps the partial answer", async () => {
+    await postrider("-q", "before"); // creates the home
     const store = await sqliteStore({ file: database, mode: "in-process" });
     onTestFinished(() => store.close());
     const begun = new Promise<void>((resolve) => {
@@ -619,7 +619,7 @@ describe("a question asked once", () => {
     ]);
   });
 
-  it("beside nineteen others on a new home is answered in its own session, and nothing is mixed", async () => {
+  it("is answered in its own session while nineteen others run in a new home", async () => {
     const asked = Array.from({ length: 20 }, (_, n) => `question ${n}`);
     const ended = await Promise.all(asked.map((question) => postrider("-q", question, "--json")));
     expect(ended.map(({ code, err }) => [code, err])).toEqual(asked.map(() => [0, ""]));

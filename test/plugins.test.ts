@@ -118,7 +118,7 @@ describe("a plugin", () => {
     expect(JSON.stringify(second?.body)).toContain("rolled 4 of 6");
   });
 
-  it("cannot pass a secret of the home to the model by the output of its tool", async () => {
+  it("cannot pass a secret of the home to the model through its tool output", async () => {
     const { put, configure, run } = pluginHome();
     const secret = "sk-a-secret-of-this-home";
     const endpoint = await recordingEndpoint({
@@ -166,7 +166,7 @@ describe("a plugin", () => {
     expect(JSON.stringify(asked?.body.tools)).toContain('"roll_dice"');
   });
 
-  it("brings agents, which --agent names", async () => {
+  it("adds agents, which --agent selects", async () => {
     const { put, configure, run } = pluginHome();
     const agent = `{ name: "shout", async *run({ history }) {
       yield { type: "text", text: history.at(-1).parts[0].text.toUpperCase() + (process.env.POSTFIX ?? "") };
@@ -174,7 +174,7 @@ describe("a plugin", () => {
     put("agents.mjs", `export const plugin = { agents: { shout: () => (${agent}) } };`);
     configure("plugins: [./agents.mjs]\n");
     expect(await run(["-q", "hello", "--agent", "shout"])).toMatchObject({ out: "HELLO\n", code: 0 });
-    // A file alone, without any configuration; relative to where the command runs.
+    // Only a file, without any configuration; relative to the working folder of the command.
     put("../my-agent.ts", `export const agent = ${agent};`);
     expect(await run(["-q", "hello", "--agent", "./my-agent.ts"])).toMatchObject({ out: "HELLO\n", code: 0 });
     expect(await run(["-q", "hello", "--agent", "./none.ts"])).toMatchObject({
@@ -187,7 +187,7 @@ describe("a plugin", () => {
     });
   });
 
-  it("may be a package of the home", async () => {
+  it("can be a package in the home", async () => {
     const { put, configure, run } = pluginHome();
     put(
       "node_modules/postrider-plugin-hello/package.json",
@@ -202,7 +202,7 @@ describe("a plugin", () => {
     expect(await run([], "/hello\n")).toMatchObject({ out: "Hello!\n", code: 0 });
   });
 
-  it("that is broken is named and left out, and everything else works", async () => {
+  it("that is broken is reported and skipped, and everything else works", async () => {
     const { put, configure, run } = pluginHome();
     put("good.ts", COMMAND);
     put("throws.ts", 'throw new Error("no such luck");');
@@ -283,7 +283,7 @@ describe("a plugin", () => {
     });
   });
 
-  it("works in a gateway: its command and its hook; a platform of it that fails is left out", async () => {
+  it("works in a gateway with its command and its hook, and its failing platform is skipped", async () => {
     const { home, gateway, ask } = await gatewayScene();
     const hooked = join(home, "hooked");
     mkdirSync(home, { mode: 0o700 });

@@ -10,8 +10,8 @@ import { type Child, startChild } from "./support/child.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
 import { schedule } from "./support/schedule.ts";
 
-describe("whoever started a program is killed", () => {
-  it("and its further output and its real exit are seen, also a second time in a row", async () => {
+describe("a process whose gateway is killed", () => {
+  it("keeps its further output and its real exit code, also after a second kill", async () => {
     const room = await keeperRoom();
     const programs: string[] = [];
     for (const round of [1, 2]) {
@@ -37,16 +37,16 @@ describe("whoever started a program is killed", () => {
 const PIPES = { pty: false, name: "pipes" };
 
 describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
-  "the keeper is killed under a program with $name",
+  "the keeper is killed during a process with $name",
   ({ pty }) => {
     const plain = (text: string): string => text.replaceAll("\r\n", "\n");
     const numbered = (count: number): string =>
       Array.from({ length: count }, (_, n) => `line ${n + 1}\n`).join("");
-    /** Prints so many lines, one each hundredth of a second. */
+    /** Prints this many lines, one each hundredth of a second. */
     const print = (count: number): string =>
       `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo line $i; sleep 0.01; done`;
 
-    it("that prints: it runs on, no line is lost or doubled, and its exit code is known", async () => {
+    it("that prints: it continues, every line is stored once, and its exit code is known", async () => {
       const room = await keeperRoom();
       const { id } = await room.start(`${print(200)}; exit 5`, { pty });
       for (const last of [20, 90]) {
@@ -58,7 +58,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       while (readdirSync(join(room.home.folder, "processes")).length > 0) await pause();
     });
 
-    it("that reads: what is written afterwards arrives, and so does the end of its input", async () => {
+    it("that reads: later input arrives, and so does the end of the input", async () => {
       const room = await keeperRoom();
       const { id } = await room.start('read -r a; echo "got $a"; cat; exit 6', { pty });
       await room.killKeeper();
@@ -71,7 +71,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       expect(plain(await room.printed(id))).toBe(pty ? "one\ngot one\ntwo\ntwo\n" : "got one\ntwo\n");
     });
 
-    it("that ends while there is no keeper: the next knows what it printed, how it ended, and when", async () => {
+    it("that ends without a keeper: the next keeper stores its output, its exit and the time", async () => {
       const room = await keeperRoom();
       const { id, status } = await room.start(`read -r; ${print(50)}; kill -TERM $$`, { pty });
       await room.processes.write(id, "\n");
@@ -80,7 +80,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       const ended = join(room.home.folder, "processes", id, "exit");
       while (!existsSync(ended)) await pause();
       const at = Math.round(statSync(ended).mtimeMs);
-      while (isAlive(placeOf({ status }))) await pause();
+      while (isAlive(getIdentity({ status }))) await pause();
       await pause(1000);
       room.client();
       const row = await room.ended(id);
@@ -88,7 +88,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
       expect(plain(await room.printed(id))).toBe(`${pty ? "\n" : ""}${numbered(50)}`);
     });
 
-    it("that has a time-out, a secret to hide and a pattern to look for: the next keeper sees to all three", async () => {
+    it("that has a time-out, a secret and a pattern: the next keeper applies all three", async () => {
       const room = await keeperRoom();
       const secret = "hunter2-hunter2-hunter2";
       const input =
@@ -99,7 +99,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
         timeoutMs: 8000,
         watch: { mode: "off", patterns: ["an ERRhun[secret]"], wakes: false },
       });
-      // The beginning of a secret is shown when nothing more comes.
+      // The prefix of a secret is shown if nothing follows.
       await room.until(id, (_, printed) => printed.endsWith("ERRhun"));
       await room.killKeeper();
       await room.processes.write(id, "\n");
@@ -112,7 +112,7 @@ describe.each(schedule([PIPES], [PIPES, { pty: true, name: "a terminal" }]))(
 );
 
 describe("the keeper is killed", () => {
-  it("and a terminal gets another size from the next", async () => {
+  it("and the next keeper can resize a terminal", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("read -r; stty size", { pty: true });
     await room.killKeeper();
@@ -122,7 +122,7 @@ describe("the keeper is killed", () => {
     expect(await room.printed(id)).toContain("50 90");
   });
 
-  it("and the input that was ended before stays ended", async () => {
+  it("and an input that was closed before stays closed", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("sleep 1; cat; exit 3");
     await room.processes.endInput(id);
@@ -130,7 +130,7 @@ describe("the keeper is killed", () => {
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 3 } });
   });
 
-  it("and the files of a process with it: the next finds who lives, says detached, and sees their end", async () => {
+  it("and the files of its processes are lost: the next keeper marks running ones as detached, and stores their end", async () => {
     const room = await keeperRoom();
     const silent = await room.start("exec sleep 1000");
     const other = await room.start("sleep 1000");
@@ -140,33 +140,33 @@ describe("the keeper is killed", () => {
     const client = room.client();
     for (const kept of [silent, other]) {
       const { status } = await room.until(kept.id, isDetached);
-      expect(status).toMatchObject({ state: "running", ...placeOf(kept) });
-      expect(isAlive(placeOf(kept))).toBe(true);
+      expect(status).toMatchObject({ state: "running", ...getIdentity(kept) });
+      expect(isAlive(getIdentity(kept))).toBe(true);
     }
     await expect(client.write(silent.id, "x")).rejects.toMatchObject({
       code: "closed",
       message: expect.stringContaining("detached"),
     });
-    process.kill(-placeOf(silent).pid, "SIGKILL");
+    process.kill(-getIdentity(silent).pid, "SIGKILL");
     expect((await room.ended(silent.id)).status).toMatchObject({ exit: { unknown: true } });
 
     const killed = await client.kill(other.id);
     expect(killed.status).toMatchObject({ state: "ended", exit: { unknown: true } });
-    expect(isAlive(placeOf(other))).toBe(false);
+    expect(isAlive(getIdentity(other))).toBe(false);
   });
 
-  it("after it has stored an end: the next removes what is left of that process", async () => {
+  it("after it stored an end: the next keeper removes the files of that process", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("exit 2");
     await room.ended(id);
     await room.killKeeper();
     const left = join(room.home.folder, "processes", id);
-    mkdirSync(left, { recursive: true }); // the keeper may have been killed before it removed it
+    mkdirSync(left, { recursive: true }); // the keeper may have been killed before it removed the folder
     await room.ended((await room.start("true")).id);
     expect(existsSync(left)).toBe(false);
   });
 
-  it("and a pid that is somebody else's by now is neither believed nor signalled", async () => {
+  it("and the next keeper does not signal a pid that another process has now", async () => {
     const room = await keeperRoom();
     const stranger = spawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
     onTestFinished(() => void stranger.kill("SIGKILL"));
@@ -183,13 +183,13 @@ describe("the keeper is killed", () => {
         now: Date.now(),
       }),
     );
-    const born = `${readStartTime(pid)}0`;
+    const startTime = `${readStartTime(pid)}0`;
     throwIfRefused(
       await room.store.processes.markProcessRunning({
         id,
         keeper: "one that is gone",
         pid,
-        startTime: born,
+        startTime,
         pty: false,
         now: Date.now(),
       }),
@@ -201,7 +201,7 @@ describe("the keeper is killed", () => {
     expect(isAlive({ pid, startTime: readStartTime(pid) ?? "" })).toBe(true);
   });
 
-  it("while a program is on its way, and that program runs once or not at all", async () => {
+  it("during the start of a process, which runs at most once", async () => {
     const room = await keeperRoom();
     await room.start("true");
     for (let round = 0; round < 4; round += 1) {
@@ -213,35 +213,35 @@ describe("the keeper is killed", () => {
       );
       await pause(round * 5);
       await room.killKeeper();
-      expect(await starting).toBe(true); // asked again, of the next keeper
+      expect(await starting).toBe(true); // requested again from the next keeper
       await room.ended(input.id);
       expect(existsSync(file) ? readFileSync(file, "utf8") : "run\n").toBe("run\n");
     }
   });
 });
 
-describe("the keeper is told to end", () => {
-  it("and ends what it looks after first, with everything in its row", async () => {
+describe("a keeper that gets SIGTERM", () => {
+  it("ends its processes first, and stores their output and exit", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("trap 'echo bye; exit 5' TERM; echo on; while :; do sleep 0.05; done");
     await room.until(id, (_, printed) => printed.includes("on"));
     const pid = (await room.keeperPid()) ?? 0;
-    const born = readStartTime(pid) ?? "";
+    const startTime = readStartTime(pid) ?? "";
     process.kill(pid, "SIGTERM");
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 5 } });
     expect(await room.printed(id)).toMatch(/^on\n(Terminated\n)?bye\n$/);
-    while (isAlive({ pid, startTime: born })) await pause();
+    while (isAlive({ pid, startTime })) await pause();
     expect(await room.keeperPid()).toBe(undefined);
   });
 });
 
-describe("two who start the keeper at the same moment", () => {
-  it("get one", async () => {
+describe("gateways that start the keeper at the same time", () => {
+  it("share one keeper", async () => {
     const room = await keeperRoom();
     const gateways = [1, 2, 3].map(() => startGateway(room));
     await Promise.all(gateways.map((one) => one.heard<{ ready?: true }>((line) => line.ready === true)));
     const inputs = gateways.map((gateway, index) => {
-      // The parent of the parent: between them is the shell that sees how it ends.
+      // The grandparent: between them is the shell that records the exit.
       const input: StartProcessInput = room.input(`ps -o ppid= -p $PPID; exit ${index}`);
       gateway.tell(input);
       return input;
@@ -266,7 +266,10 @@ function isDetached({ status }: Process): boolean {
   return status.state === "running" && status.detached;
 }
 
-function placeOf({ status }: Pick<Process, "status">): { readonly pid: number; readonly startTime: string } {
+function getIdentity({ status }: Pick<Process, "status">): {
+  readonly pid: number;
+  readonly startTime: string;
+} {
   if (status.state !== "running") throw new Error("it does not run");
   return { pid: status.pid, startTime: status.startTime };
 }

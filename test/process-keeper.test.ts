@@ -6,8 +6,8 @@ import { KEPT_OUTPUT } from "../src/core/process.ts";
 import { buildChildEnvironment } from "../src/processes/child-environment.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
 
-describe("a program that the keeper runs", () => {
-  it("has its output, in order, and its exit code in its row", async () => {
+describe("a process of the keeper", () => {
+  it("has its output in order and its exit code in its row", async () => {
     const room = await keeperRoom();
     const { id } = await room.start(
       "echo out; echo err >&2; echo again; echo to-file > /dev/stderr; cat /dev/stdin; exit 3",
@@ -22,7 +22,7 @@ describe("a program that the keeper runs", () => {
     await expect(room.processes.write("proc_000000000000", "x")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("has the signal in its row that has ended it", async () => {
+  it("has the signal that ended it in its row", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("kill -SEGV $$");
     expect((await room.ended(id)).status).toMatchObject({ exit: { signal: "SIGSEGV" } });
@@ -30,7 +30,7 @@ describe("a program that the keeper runs", () => {
     expect((await room.ended(inTerminal.id)).status).toMatchObject({ exit: { signal: "SIGUSR1" } });
   });
 
-  it("may have a terminal: with a size that changes, and lines that are submitted", async () => {
+  it("can have a terminal that is resized and gets input lines", async () => {
     const room = await keeperRoom();
     const { id, pty } = await room.start(
       'stty size; read line; echo "got $line"; stty size; read -r; exit 7',
@@ -48,7 +48,7 @@ describe("a program that the keeper runs", () => {
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 7 } });
   });
 
-  it("is not run where there is no folder, and is no row then", async () => {
+  it("does not start in a missing folder, and creates no row", async () => {
     const room = await keeperRoom();
     const cwd = join(room.home.folder, "nowhere");
     await expect(room.start("true", { cwd })).rejects.toMatchObject({ code: "not_found" });
@@ -57,21 +57,21 @@ describe("a program that the keeper runs", () => {
     );
   });
 
-  it("sees of the environment what it is given, and nothing of the keeper's", async () => {
+  it("gets only the given environment, and none of the keeper's", async () => {
     const room = await keeperRoom();
     const secret = { MY_API_KEY: "k", HOME: "/h", LANG: "C.UTF-8", PATH: process.env.PATH };
     const environment = buildChildEnvironment(secret);
     const { id } = await room.start("env | cut -d= -f1", { environment });
     await room.ended(id);
     const names = (await room.printed(id)).trim().split("\n");
-    // The last four are the shell's own.
+    // The last four belong to the shell.
     const own = ["POSTRIDER_PROCESS", "PYTHONUNBUFFERED", "TERM"];
     const allowed = ["HOME", "LANG", "PATH", "POSTRIDER_RUN_BY_AGENT", ...own, "PWD", "OLDPWD", "SHLVL", "_"];
     expect(names.filter((name) => !allowed.includes(name))).toEqual([]);
     expect(names).toEqual(expect.arrayContaining(["HOME", "LANG", "PATH", "PYTHONUNBUFFERED", "TERM"]));
   });
 
-  it("has no secret in its output, also when it comes in pieces; what it was given is nowhere stored", async () => {
+  it("has its secrets masked in the output, also across chunks, and its environment is not stored", async () => {
     const room = await keeperRoom();
     const secret = "hunter2-hunter2-hunter2";
     const { id } = await room.start('echo "a $S b"; printf hunter2-hun; sleep 0.5; echo ter2-hunter2', {
@@ -88,7 +88,7 @@ describe("a program that the keeper runs", () => {
     }
   });
 
-  it("has the lines in its row that hold a pattern", async () => {
+  it("has the lines that match a pattern in its row", async () => {
     const room = await keeperRoom();
     const watch = { mode: "all", patterns: ["ERROR", "ready"], wakes: false } as const;
     const { id } = await room.start("echo fine; echo an ERROR here; printf 'rea'; printf 'dy'; cat", {
@@ -98,11 +98,11 @@ describe("a program that the keeper runs", () => {
     expect(matches.lines).toEqual(["an ERROR here", "ready"]);
   });
 
-  it("may print a million lines: the last of them are kept, and the keeper does not grow", async () => {
+  it("can print a million lines: the last ones are kept, and the keeper's memory does not grow", async () => {
     const room = await keeperRoom();
     const { id: first } = await room.start("seq 1 20000");
     await room.ended(first);
-    const before = await rss(room);
+    const before = await readRss(room);
     const { id } = await room.start("seq 1 1000000; printf end");
     const { total } = await room.ended(id);
     expect(total).toBe(6_888_896 + 3);
@@ -111,16 +111,16 @@ describe("a program that the keeper runs", () => {
     let expected = "end";
     for (let n = 1_000_000; expected.length < KEPT_OUTPUT; n -= 1) expected = `${n}\n${expected}`;
     expect(printed).toBe(expected.slice(-KEPT_OUTPUT));
-    expect((await rss(room)) - before).toBeLessThan(60);
+    expect((await readRss(room)) - before).toBeLessThan(60);
   });
 
-  it("is ended when its time is up, though nobody waits for it", async () => {
+  it("is ended at its time-out, even if nothing waits for it", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("trap '' HUP; sleep 100", { timeoutMs: 300 });
     expect((await room.ended(id)).status).toMatchObject({ exit: { signal: "SIGTERM" } });
   });
 
-  it("is one of 64; the next is refused with a sentence, and one that has ended makes room", async () => {
+  it("is refused as the 65th with a message, until another one has ended", async () => {
     const room = await keeperRoom();
     const started = await Promise.all(
       Array.from({ length: 64 }, () => room.processes.start(room.input("read -r; exit 0"))),
@@ -137,10 +137,10 @@ describe("a program that the keeper runs", () => {
   });
 });
 
-describe("ending a program", () => {
-  it("ends all that it has started, also who does not listen; the kernel says so before it is said", async () => {
+describe("ending a process", () => {
+  it("ends all its children, also those that ignore SIGTERM, before it reports the end", async () => {
     const room = await keeperRoom();
-    // Those in the background of a shell with jobs have groups of their own.
+    // Background jobs of a shell with job control have their own process groups.
     const { id, status } = await room.start(
       `trap '' TERM
        (trap '' TERM HUP; while :; do sleep 100; done) & a=$!
@@ -155,13 +155,13 @@ describe("ending a program", () => {
     const killed = await room.processes.kill(id);
     expect(killed.status).toMatchObject({ state: "ended", exit: { signal: "SIGKILL" } });
     expect(performance.now() - began).toBeGreaterThan(4900);
-    for (const pid of [...pids, pidOf(status)]) expect(isThere(pid)).toBe(false);
+    for (const pid of [...pids, getPid(status)]) expect(isRunning(pid)).toBe(false);
     expect(await room.processes.kill(id)).toEqual(killed);
   });
 
   it.each([
-    ["made a session of its own", "setsid sleep 1000 & echo $!"],
-    ["is a daemon whose parents are gone", "(setsid sh -c 'sleep 1000 & echo $!' &); sleep 0.5"],
+    ["created its own session", "setsid sleep 1000 & echo $!"],
+    ["is a daemon without its parents", "(setsid sh -c 'sleep 1000 & echo $!' &); sleep 0.5"],
     ["cleared its environment", "env -i /usr/bin/setsid sleep 1000 & echo $!"],
     ["ignores SIGTERM there", "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' &"],
   ])("ends a child that %s", async (_, command) => {
@@ -169,22 +169,22 @@ describe("ending a program", () => {
     const { id } = await room.start(`${command}\nsleep 1000`);
     await room.until(id, (_row, printed) => /^\d+\n$/.test(printed));
     const pid = Number(await room.printed(id));
-    onTestFinished(() => endIfThere(pid));
-    expect(isThere(pid)).toBe(true);
+    onTestFinished(() => killIfRunning(pid));
+    expect(isRunning(pid)).toBe(true);
     expect((await room.processes.kill(id)).status).toMatchObject({ state: "ended" });
-    expect(isThere(pid)).toBe(false);
+    expect(isRunning(pid)).toBe(false);
   });
 
-  it("when its time is up ends a child that made a session of its own as well", async () => {
+  it("by its time-out also ends a child with its own session", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("setsid sleep 1000 & echo $!; wait", { timeoutMs: 1500 });
     await room.ended(id);
     const pid = Number(await room.printed(id));
-    onTestFinished(() => endIfThere(pid));
-    while (isThere(pid)) await pause();
+    onTestFinished(() => killIfRunning(pid));
+    while (isRunning(pid)) await pause();
   });
 
-  it("is quick when it listens, and what ended it is told as it was", async () => {
+  it("is quick if it handles SIGTERM, and reports the real exit code", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("trap 'echo bye; exit 9' TERM; echo on; while :; do sleep 0.05; done");
     await room.until(id, (_, printed) => printed.includes("on"));
@@ -192,7 +192,7 @@ describe("ending a program", () => {
     expect(await room.printed(id)).toMatch(/^on\n(Terminated\n)?bye\n$/);
   });
 
-  it("leaves a program alone that was started by one that has ended; its output goes nowhere", async () => {
+  it("does not affect a child of a process that has exited, and discards its output", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("(while :; do echo x; sleep 0.05; done) & echo started $!");
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 0 } });
@@ -200,27 +200,27 @@ describe("ending a program", () => {
     onTestFinished(() => void process.kill(pid, "SIGKILL"));
     const { total } = await room.row(id);
     await pause(400);
-    expect(isThere(pid)).toBe(true);
+    expect(isRunning(pid)).toBe(true);
     expect((await room.row(id)).total).toBe(total);
   });
 });
 
 describe("the keeper's socket", () => {
-  it("is its user's alone", async () => {
+  it("is accessible only to its user", async () => {
     const room = await keeperRoom();
     await room.start("true");
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);
     expect(statSync(join(room.home.folder, "logs", "keeper.log")).mode & 0o777).toBe(0o600);
   });
 
-  it("takes the place of one that was left behind", async () => {
+  it("replaces a stale one", async () => {
     const room = await keeperRoom();
     writeFileSync(room.socket, "");
     const { id } = await room.start("exit 2");
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 2 } });
   });
 
-  it("hangs up on who talks nonsense, and goes on with everybody else", async () => {
+  it("closes connections with invalid data, and serves the others", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("cat");
     const nonsense = [
@@ -232,7 +232,7 @@ describe("the keeper's socket", () => {
       "x".repeat(5 * 1024 * 1024),
       Buffer.from([0xff, 0xfe, 0x00, 0x0a]),
     ];
-    for (const text of nonsense) await hungUpOn(room.socket, text);
+    for (const text of nonsense) await waitForHangUp(room.socket, text);
     await room.processes.write(id, "still here\n");
     await room.processes.endInput(id);
     await room.ended(id);
@@ -240,7 +240,7 @@ describe("the keeper's socket", () => {
   });
 });
 
-function hungUpOn(path: string, text: string | Buffer): Promise<void> {
+function waitForHangUp(path: string, text: string | Buffer): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.on("error", () => {});
@@ -249,20 +249,20 @@ function hungUpOn(path: string, text: string | Buffer): Promise<void> {
   });
 }
 
-async function rss(room: KeeperRoom): Promise<number> {
+async function readRss(room: KeeperRoom): Promise<number> {
   const status = readFileSync(`/proc/${await room.keeperPid()}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-function pidOf(status: { state: string; pid?: number }): number {
+function getPid(status: { state: string; pid?: number }): number {
   return status.pid ?? 0;
 }
 
-function endIfThere(pid: number): void {
-  if (pid > 1 && isThere(pid)) process.kill(pid, "SIGKILL");
+function killIfRunning(pid: number): void {
+  if (pid > 1 && isRunning(pid)) process.kill(pid, "SIGKILL");
 }
 
-function isThere(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     const state = /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1];
     return state !== "Z";

@@ -18,13 +18,13 @@ beforeEach(async () => {
 
 const [ONE, TWO, THREE] = ["proc_3f9a1c02b7de", "proc_3f77c0e4d1a9", "proc_aa00c0e4d1a9"] as const;
 
-/** Rows of the session "holiday plans", without a program behind them. */
+/** Rows of the session "holiday plans", without real processes. */
 const withRows = (...rows: readonly Omit<RowWanted, "session">[]) =>
   home.fill(async ({ store }) => {
     for (const row of rows) await processRow(store, { session: home.plansId, ...row });
   });
 
-/** In a group of Telegram, of somebody else. */
+/** A process of another person, in a Telegram group. */
 const elsewhere = (id: string) =>
   home.fill(async ({ store }) => {
     const [session] = await store.sessions.find({ asker: { everyone: true }, text: home.group });
@@ -34,7 +34,7 @@ const elsewhere = (id: string) =>
   });
 
 describe("postrider processes", () => {
-  it("lists what runs and what ended within half an hour, the newest first", async () => {
+  it("lists running processes and those that ended within half an hour, newest first", async () => {
     await withRows(
       { id: ONE, command: "npm run dev\n  --port 1", now: NOW - 12 * 60_000 },
       { id: TWO, command: "make", now: NOW - 60_000, exit: { code: 2 } },
@@ -52,7 +52,7 @@ describe("postrider processes", () => {
     expect((await home.run(["processes", "list"])).out).toBe(out);
   });
 
-  it("lists what ended within 7 days, and what the agent waited for, when asked", async () => {
+  it("lists processes of 7 days with --all, and foreground ones with --foreground", async () => {
     await withRows(
       { id: ONE, now: NOW - 6 * DAY, exit: { unknown: true } },
       { id: TWO, now: NOW - 8 * DAY, exit: { code: 0 } },
@@ -66,7 +66,7 @@ describe("postrider processes", () => {
     expect((await home.run(["processes", "--foreground"])).out).toContain(THREE);
   });
 
-  it("shows one's own, and everyone's when asked", async () => {
+  it("shows the owner's processes, and all with --everyone", async () => {
     await elsewhere(ONE);
     expect(await home.run(["processes"])).toMatchObject({ code: 0, out: "" });
     expect((await home.run(["processes", "--everyone"])).out).toContain(ONE);
@@ -74,13 +74,13 @@ describe("postrider processes", () => {
     expect((await home.run(["processes", "log", ONE, "--everyone"])).err).toContain("has printed nothing");
   });
 
-  it("says which words there are instead of one that is none", async () => {
+  it("lists the subcommands for an unknown one", async () => {
     const { code, err } = await home.run(["processes", "liszt"]);
     expect(code).toBe(2);
     expect(err).toContain("takes list, log, kill or write");
   });
 
-  it("fits the terminal", async () => {
+  it("fits the width of the terminal", async () => {
     await withRows({ id: ONE, command: "x".repeat(300), now: NOW });
     const { out } = await home.run(["processes"], { columns: 60 });
     for (const line of out.split("\n")) expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(60);
@@ -88,13 +88,13 @@ describe("postrider processes", () => {
 });
 
 describe("a process's name", () => {
-  it("is an id, or a beginning that only one has, with or without proc_", async () => {
+  it("is an id or a unique prefix, with or without proc_", async () => {
     await withRows({ id: ONE, printed: "one\n", now: NOW }, { id: TWO, printed: "two\n", now: NOW });
     for (const name of [ONE, "proc_3f9", "3f9a"])
       expect(await home.run(["processes", "log", name])).toMatchObject({ code: 0, out: "one\n" });
   });
 
-  it.each(["3f", "proc_", "proc_3f"])("is ambiguous when several begin with %s", async (name) => {
+  it.each(["3f", "proc_", "proc_3f"])("is ambiguous if several ids start with %s", async (name) => {
     await withRows({ id: ONE, command: "make", now: NOW }, { id: TWO, now: NOW, exit: { code: 0 } });
     const { code, err } = await home.run(["processes", "log", name]);
     expect(code).toBe(4);
@@ -102,15 +102,12 @@ describe("a process's name", () => {
     expect(err).toContain(TWO);
   });
 
-  it.each(["proc_000000000000", "../x", "%", ""])(
-    "is not found as %j, which no process has",
-    async (name) => {
-      await withRows({ id: ONE, now: NOW });
-      expect(await home.run(["processes", "log", name])).toMatchObject({ code: 3, out: "" });
-      expect(await home.run(["processes", "kill", name])).toMatchObject({ code: 3, out: "" });
-      expect(await home.run(["processes", "write", name, "x"])).toMatchObject({ code: 3, out: "" });
-    },
-  );
+  it.each(["proc_000000000000", "../x", "%", ""])("is not found if it is %j", async (name) => {
+    await withRows({ id: ONE, now: NOW });
+    expect(await home.run(["processes", "log", name])).toMatchObject({ code: 3, out: "" });
+    expect(await home.run(["processes", "kill", name])).toMatchObject({ code: 3, out: "" });
+    expect(await home.run(["processes", "write", name, "x"])).toMatchObject({ code: 3, out: "" });
+  });
 });
 
 describe("postrider processes log", () => {
@@ -120,19 +117,19 @@ describe("postrider processes log", () => {
     [4, "one\ntwo\n\nthree\n"],
     [9, "one\ntwo\n\nthree\n"],
     [0, ""],
-  ])("begins with the last lines: --tail %i", async (count, expected) => {
+  ])("prints only the last lines with --tail %i", async (count, expected) => {
     await withRows({ id: ONE, printed: "one\ntwo\n\nthree\n", now: NOW });
     expect((await home.run(["processes", "log", ONE, "--tail", String(count)])).out).toBe(expected);
   });
 
-  it("is as it was printed in a pipe, and cannot steer a terminal", async () => {
+  it("prints raw output to a pipe, and no control characters to a terminal", async () => {
     const printed = "\x1b[31mred\x1b[0m\r\n\x1b]0;title\x07bell\x07\n10%\r100%\n";
     await withRows({ id: ONE, printed, now: NOW });
     expect((await home.run(["processes", "log", ONE])).out).toBe(printed);
     expect((await home.run(["processes", "log", ONE], { columns: 80 })).out).toBe("red\nbell\n100%\n");
   });
 
-  it("says how much of the beginning is not kept", async () => {
+  it("reports how much of the start is not stored", async () => {
     await withRows({ id: ONE, printed: `${"x".repeat(KEPT_OUTPUT + 5)}`, now: NOW });
     const { out, err } = await home.run(["processes", "log", ONE]);
     expect(out).toBe("x".repeat(KEPT_OUTPUT));
@@ -151,7 +148,7 @@ describe("postrider processes log -f", () => {
     }
   }
 
-  it("prints what is added, in order and once, and ends with the process, with exit code 0", async () => {
+  it("prints new output once and in order, and ends with the process, with exit code 0", async () => {
     await withRows({ id: ONE, printed: "begun\n", now: NOW });
     const { process: child, ended } = startCli(home.folder, ["processes", "log", ONE, "-f"]);
     child.stdin.end();
@@ -181,7 +178,7 @@ describe("postrider processes log -f", () => {
     });
   });
 
-  it("returns at once for one that has ended", async () => {
+  it("returns at once for a process that has ended", async () => {
     await withRows({ id: ONE, printed: "all\n", now: NOW, exit: { signal: "SIGKILL" } });
     const ran = await home.run(["processes", "log", ONE, "-f"]);
     expect(ran).toMatchObject({ code: 0, out: "all\n", err: `${ONE}: SIGKILL\n` });
@@ -197,7 +194,7 @@ describe("postrider processes log -f", () => {
 });
 
 describe("postrider processes kill", () => {
-  it("says of one that had ended that it had, which is no error", async () => {
+  it("reports that a process has already ended, without an error", async () => {
     await withRows({ id: ONE, now: NOW, exit: { code: 1 } });
     const { code, out, err } = await home.run(["processes", "kill", ONE]);
     expect({ code, out, err }).toEqual({ code: 0, out: "", err: `${ONE} had already ended: exit 1.\n` });
@@ -205,21 +202,21 @@ describe("postrider processes kill", () => {
 });
 
 describe("postrider processes write", () => {
-  it("says of one that has ended that nobody reads there", async () => {
+  it("reports an error for a process that has ended", async () => {
     await withRows({ id: ONE, now: NOW, exit: { code: 1 } });
     const { code, err } = await home.run(["processes", "write", ONE, "yes", "--enter"]);
     expect(code).toBe(1);
     expect(err).toContain(`${ONE} has ended (exit 1), so it cannot read input.`);
   });
 
-  it("wants something to write", async () => {
+  it("refuses to run without input", async () => {
     await withRows({ id: ONE, now: NOW });
     expect(await home.run(["processes", "write", ONE])).toMatchObject({ code: 2, out: "" });
   });
 });
 
 describe("the gateway's status", () => {
-  it("tells how many processes run in the background, whoever asked for them", async () => {
+  it("counts the background processes of all people", async () => {
     await withRows({ id: ONE, now: NOW }, { id: TWO, now: NOW, background: false });
     await elsewhere(THREE);
     expect((await home.run(["gateway", "status"])).out).toContain("processes  2 running in the background\n");
@@ -228,8 +225,8 @@ describe("the gateway's status", () => {
   });
 });
 
-describe("the end of the gateway", () => {
-  it("leaves what runs in the background, and says so", async () => {
+describe("a shutdown of the gateway", () => {
+  it("does not end background processes, and reports them", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("sleep 1000");
     const { gateway } = await gatewayScene(room.home.folder);
@@ -241,8 +238,8 @@ describe("the end of the gateway", () => {
   });
 });
 
-describe("with real processes", () => {
-  it("lists, follows, writes to and ends what runs, and says what the kernel says", async () => {
+describe("postrider processes with real processes", () => {
+  it("lists, follows, writes to and ends a process, and reports its real exit", async () => {
     const room = await keeperRoom();
     const folder = room.home.folder;
     const { id } = await room.start("echo ready; read line; echo got $line; sleep 1000", { pty: true });
@@ -263,7 +260,7 @@ describe("with real processes", () => {
     expect((await cli(folder, "processes", "log", id, "--tail", "1")).out).toContain("got 夜景");
   });
 
-  it("gives a whole input from stdin, and its end", async () => {
+  it("passes stdin to a process, and closes its input", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("sort");
     const { process: child, ended } = startCli(room.home.folder, ["processes", "write", id, "-", "--end"]);
@@ -273,7 +270,7 @@ describe("with real processes", () => {
     expect((await cli(room.home.folder, "processes", "log", id)).out).toBe("a\nb\n");
   });
 
-  it("ends what a killed keeper has left, with a keeper of its own, and doctor tells of it before", async () => {
+  it("ends a process of a killed keeper with a new keeper, and doctor warns about it before", async () => {
     const room = await keeperRoom();
     const folder = room.home.folder;
     const { id, status } = await room.start("echo here; sleep 1000");
@@ -294,7 +291,7 @@ describe("with real processes", () => {
     );
     await cli(folder, "doctor", "--fix");
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);
-    await room.processes.close(); // who is connected would bring a new one at once
+    await room.processes.close(); // a connected client would start a new keeper at once
     await room.killKeeper();
     expect(await checks()).toMatchObject({
       keeper: "warning: The process keeper was killed.",

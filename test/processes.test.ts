@@ -9,8 +9,8 @@ import { temporaryFolder } from "./support/folder.ts";
 import { percentile } from "./support/numbers.ts";
 import { schedule } from "./support/schedule.ts";
 
-describe("four processes that write one file", () => {
-  it("meet no lock error, lose nothing, double nothing, and are heard by another within 250 ms", async () => {
+describe("four processes that write to one database", () => {
+  it("get no lock error, lose and repeat nothing, and notify each other within 250 ms", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const file = join(folder.path, "postrider.db");
@@ -26,17 +26,17 @@ describe("four processes that write one file", () => {
     expect(report.operations).toBeGreaterThan(1000);
     expect(report.contested).toBeGreaterThan(100);
     expect(report.calls).toBeGreaterThan(10);
-    // Beside other work on the machine, single writes are heard later.
+    // With other work on the machine, single writes are noticed later.
     expect(percentile(report.delays, schedule(0.95, 1))).toBeLessThanOrEqual(250);
   }, 60_000);
 });
 
-// Only Python, of what most machines have, can take the locks that this needs.
+// Of the tools on most machines, only Python can take the required locks.
 const hasPython = process.platform === "linux" && spawnSync("python3", ["--version"]).status === 0;
 describe.each(["workers", "in-process"] as const)(
   "a process beside one that repairs the log (%s)",
   (mode) => {
-    it.skipIf(!hasPython)("waits with its reads and writes, and goes on listening", async () => {
+    it.skipIf(!hasPython)("delays its reads and writes, and still receives changes", async () => {
       const folder = temporaryFolder();
       onTestFinished(() => folder.remove());
       const file = join(folder.path, "postrider.db");
@@ -69,7 +69,7 @@ describe.each(["workers", "in-process"] as const)(
         };
         call.then(count, count);
       }
-      // Long enough for the listener to have looked more than once.
+      // Long enough for several checks of the listener.
       await new Promise((resolve) => setTimeout(resolve, 350));
       expect(answered).toBe(0);
       const append = sessions.append(who, "talk", { role: "user", text: "meanwhile" });

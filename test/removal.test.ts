@@ -23,7 +23,7 @@ it.each(["workers", "in-process"] as const)(
       );
     await sessions.create(who, { id: "origin" });
 
-    // All in one commit, so that the index meets a session of which only the end is left.
+    // All in one commit, so that the index finds a session of which only the end exists.
     await Promise.all([
       sessions.append(
         who,
@@ -53,7 +53,7 @@ it.each([
   "leaves no word of many long sessions in the file, nor in the gaps of its pages (%s)",
   async (_, command) => {
     const home = testHome();
-    // Written in turns, so that rows are moved from page to page again and again.
+    // Written alternately, so that rows move between pages repeatedly.
     const going = await home.fill(async ({ sessions }) => {
       const made = [];
       for (const n of Array(60).keys()) made.push(await sessions.create(who, { id: `talk-${n}` }));

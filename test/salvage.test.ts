@@ -33,7 +33,7 @@ let intact: string;
 let home: string;
 let database: string;
 
-/** A file of some thousand pages: long and short messages in several scripts, forks, undone words, attachments. */
+/** A file of some thousand pages: long and short messages in several scripts, forks, undone messages, attachments. */
 beforeAll(async () => {
   const folder = temporaryFolder();
   const file = join(folder.path, "postrider.db");
@@ -81,7 +81,7 @@ beforeEach(() => {
   mkdirSync(home, { mode: 0o700 });
 });
 
-/** The original with these pages overwritten by chance. */
+/** The original with these pages overwritten by random bytes. */
 function overwrite(pages: Iterable<number>, seed: number, length = PAGE): void {
   const bytes = Buffer.from(original);
   const random = seeded(seed);
@@ -91,12 +91,12 @@ function overwrite(pages: Iterable<number>, seed: number, length = PAGE): void {
   writeFileSync(database, bytes, { mode: 0o600 });
 }
 
-/** What the original had on a page, as SQLite itself tells. */
+/** The content of a page in the original, as SQLite reports it. */
 function onOriginal<T>(read: (db: Database.Database) => T): T {
   return look(intact, read);
 }
 
-async function salvaged(...args: string[]): Promise<Report> {
+async function runSalvage(...args: string[]): Promise<Report> {
   const before = readFileSync(database);
   const { code, out, err } = await cli(home, "doctor", "--salvage", ...args, "--json");
   expect([code, err]).toEqual([0, ""]);
@@ -106,7 +106,7 @@ async function salvaged(...args: string[]): Promise<Report> {
   return JSON.parse(out) as Report;
 }
 
-/** Nothing invented, nothing altered: every message is one of the original's, or marked as its beginning. */
+/** Nothing is invented or changed: every message is one of the original's, or marked as cut. */
 function checkMessages(report: Report): { whole: number; cut: number } {
   const rows = look(report.file, (db) => db.prepare("select id, text from messages").raw().all()) as [
     number,
@@ -129,7 +129,7 @@ function lostIn(report: Report): number {
   );
 }
 
-/** It is a database like any other: sound, searchable, to be gone on with. */
+/** It is a normal database: intact, searchable and writable. */
 async function checkLiveable(report: Report): Promise<void> {
   expect(await cli(home, "restore", report.file, "--replace")).toMatchObject({ code: 0 });
   const { code, out } = await cli(home, "doctor", "--full", "--json");
@@ -147,7 +147,7 @@ async function checkLiveable(report: Report): Promise<void> {
   await sessions.append(who, id, { role: "user", text: "and on" });
 }
 
-/** A database as the first version made it: its tables had fewer columns, and deliveries other ones. */
+/** A database of the first version: its tables had fewer columns, and deliveries had others. */
 function firstVersion(db: Database.Database): void {
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.exec(MIGRATIONS[0] ?? "");
@@ -171,32 +171,35 @@ function firstVersion(db: Database.Database): void {
 }
 
 describe("postrider doctor --salvage", () => {
-  it.each(["", ", brought up to date"])("gets back all of a file of an earlier version%s", async (late) => {
-    const db = new Database(database);
-    firstVersion(db);
-    db.close();
-    if (late !== "") await (await sqliteStore({ file: database, mode: "in-process" })).close();
-    const report = await salvaged();
-    expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
-    const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
-    expect(rows("select id, handle, flushed_seq from sessions")).toEqual([["s1", "k7f", 0]]);
-    expect(rows("select text from messages")).toEqual([["hello"]]);
-    expect(rows("select id, name, role from people")).toEqual([["p_ann", "Ann", null]]);
-    expect(rows("select chat_id, session, settings from conversations")).toEqual([["ann", 1, null]]);
-    expect(rows("select message_id, state, edited_at from inbox")).toEqual([["1", 0, null]]);
-    expect(rows("select n, platform, session, state, attempts from deliveries")).toEqual([
-      [7, "telegram", 1, "waiting", 2],
-    ]);
-    expect(rows("select name, fence, about from leases")).toEqual([["expiry", 3, null]]);
-    const store = await sqliteStore({ file: report.file, mode: "in-process" });
-    onTestFinished(() => store.close());
-    expect(
-      await store.outbox.listPendingDeliveries({ dueAt: 9, limit: 9, platform: "telegram" }),
-    ).toHaveLength(1);
-    expect(await store.turns.listClaimable({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
-  });
+  it.each(["", ", after its migration"])(
+    "recovers everything from a file of an earlier version%s",
+    async (late) => {
+      const db = new Database(database);
+      firstVersion(db);
+      db.close();
+      if (late !== "") await (await sqliteStore({ file: database, mode: "in-process" })).close();
+      const report = await runSalvage();
+      expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
+      const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
+      expect(rows("select id, handle, flushed_seq from sessions")).toEqual([["s1", "k7f", 0]]);
+      expect(rows("select text from messages")).toEqual([["hello"]]);
+      expect(rows("select id, name, role from people")).toEqual([["p_ann", "Ann", null]]);
+      expect(rows("select chat_id, session, settings from conversations")).toEqual([["ann", 1, null]]);
+      expect(rows("select message_id, state, edited_at from inbox")).toEqual([["1", 0, null]]);
+      expect(rows("select n, platform, session, state, attempts from deliveries")).toEqual([
+        [7, "telegram", 1, "waiting", 2],
+      ]);
+      expect(rows("select name, fence, about from leases")).toEqual([["expiry", 3, null]]);
+      const store = await sqliteStore({ file: report.file, mode: "in-process" });
+      onTestFinished(() => store.close());
+      expect(
+        await store.outbox.listPendingDeliveries({ dueAt: 9, limit: 9, platform: "telegram" }),
+      ).toHaveLength(1);
+      expect(await store.turns.listClaimable({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
+    },
+  );
 
-  it("gets back rows of the second version beside later ones, and no words that are broken", async () => {
+  it("recovers rows of the second version and later ones, without broken draft texts", async () => {
     const db = new Database(database);
     db.pragma(`application_id = ${APPLICATION_ID}`);
     for (const migration of MIGRATIONS.slice(0, 2)) db.exec(migration);
@@ -214,7 +217,7 @@ describe("postrider doctor --salvage", () => {
         (2, 1, 1, 'r1', 2, 1, 'running', '{}', 2, '{"text":"Go nor","thought":""}'),
         (3, 1, 1, 'r1', 3, 1, 'running', '{}', 3, '{"text":');`);
     db.close();
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
     const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
     expect(rows("select pattern, at, never from allowed order by pattern")).toEqual([
@@ -228,7 +231,7 @@ describe("postrider doctor --salvage", () => {
     ]);
   });
 
-  it("gets back processes with what they printed, but none whose session is gone", async () => {
+  it("recovers processes with their output, except those without a session", async () => {
     const db = new Database(database);
     db.pragma(`application_id = ${APPLICATION_ID}`);
     for (const migration of MIGRATIONS) db.exec(migration);
@@ -250,7 +253,7 @@ describe("postrider doctor --salvage", () => {
       "insert into process_output (n, process, from_char, text) values (1, 1, 0, 'hello'), (2, 3, 0, 'gone'), (3, 4, 0, 'gone')",
     );
     db.close();
-    const report = await salvaged();
+    const report = await runSalvage();
     const dropped = report.tables.filter((one) => one.dropped > 0);
     expect(dropped).toEqual([{ table: "processes", saved: 3, dropped: 1 }]);
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
@@ -265,11 +268,11 @@ describe("postrider doctor --salvage", () => {
     expect(look(report.file, (it) => it.prepare("select text from process_output").raw().all())).toEqual([
       ["hello"],
     ]);
-    // The next keeper finds out whether they still run.
+    // The next keeper checks whether they still run.
     expect(await store.processes.adoptProcesses({ keeper: "k2", now: 1 })).toHaveLength(2);
   });
 
-  it("gets back what is remembered, and whose it is, but no version that cannot be read", async () => {
+  it("recovers memories with their owners, except unreadable versions", async () => {
     const db = new Database(database);
     db.pragma(`application_id = ${APPLICATION_ID}`);
     for (const migration of MIGRATIONS) db.exec(migration);
@@ -281,7 +284,7 @@ describe("postrider doctor --salvage", () => {
         ('profile:main', 1, 1, '["closed"]');
       insert into flushes (session, up_to, asked_at) values (9, 4, 1);`);
     db.close();
-    const report = await salvaged();
+    const report = await runSalvage();
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
     expect((await store.memory.getMemory({ owner: "p_ann" })).entries).toEqual(["likes tea"]);
@@ -294,9 +297,9 @@ describe("postrider doctor --salvage", () => {
     expect(look(report.file, (it) => it.pragma("foreign_key_check"))).toEqual([]);
   });
 
-  it("loses nothing of a whole file", async () => {
+  it("recovers everything from an intact file", async () => {
     overwrite([], 1);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     expect([report.losses, report.cut, report.unreadable_pages]).toEqual([[], [], []]);
     expect(statSync(report.file).mode & 0o777).toBe(0o600);
@@ -321,9 +324,9 @@ describe("postrider doctor --salvage", () => {
     ["", 1],
     ["", 2],
     ["", 3],
-    [", the first among them", 4],
+    [", including the first page", 4],
   ])(
-    "gets back what untouched pages hold when one page of a hundred is overwritten%s, and says what is gone (%i)",
+    "recovers all intact pages when one page of a hundred is overwritten%s, and reports the losses (%i)",
     async (first, seed) => {
       const count = original.length / PAGE;
       const random = seeded(seed);
@@ -341,31 +344,31 @@ describe("postrider doctor --salvage", () => {
           hit.filter(([, type]) => type === "overflow").length,
         ];
       }) as [number, number];
-      const report = await salvaged();
+      const report = await runSalvage();
       const { whole, cut } = checkMessages(report);
-      // Not one message more is lost than stood on the pages that are gone.
+      // Only messages on the overwritten pages are lost.
       expect(whole + cut).toBe(said.size - gone);
       expect(cut).toBeLessThanOrEqual(long);
       expect(lostIn(report)).toBe(gone);
-      // The report knows every page that was overwritten.
+      // The report contains every overwritten page.
       for (const page of pages) expect(report.unreadable_pages).toContain(page);
       expect(report.tables.find(({ table }) => table === "messages")?.saved).toBe(said.size - gone);
       await checkLiveable(report);
     },
   );
 
-  it("finds messages to which no way leads any more, when all pages above them are gone", async () => {
+  it("finds messages without any pages of the tree above them", async () => {
     const pages = onOriginal((db) =>
       db.prepare("select pageno from dbstat where name = 'messages' and pagetype = 'internal'").pluck().all(),
     ) as number[];
     expect(pages.length).toBeGreaterThan(0);
     overwrite(pages, 5);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     expect(report.losses).toEqual([]);
   });
 
-  it("keeps the messages of sessions that are lost, as recovered ones", async () => {
+  it("keeps the messages of lost sessions in recovered sessions", async () => {
     const pages = onOriginal((db) =>
       db
         .prepare("select pageno from dbstat where name = 'sessions' and pagetype = 'leaf' order by 1")
@@ -373,7 +376,7 @@ describe("postrider doctor --salvage", () => {
         .all(),
     ) as number[];
     overwrite(pages.slice(0, 2), 6);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     const made = look(report.file, (db) =>
       db.prepare("select owner, title from sessions where id like 'recovered%'").raw().all(),
@@ -386,14 +389,14 @@ describe("postrider doctor --salvage", () => {
     await checkLiveable(report);
   });
 
-  it("knows the tables of a file that was written anew, though its first page is gone", async () => {
+  it("recognises the tables of a vacuumed file without its first page", async () => {
     const raw = new Database(intact);
     raw.exec("vacuum");
     raw.close();
     const bytes = readFileSync(intact);
     bytes.fill(0xa5, 0, PAGE);
     writeFileSync(database, bytes, { mode: 0o600 });
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
     for (const table of ["sessions", "views", "pieces", "hidden", "blobs", "people", "profiles"]) {
       const all = (where: string) =>
@@ -402,7 +405,7 @@ describe("postrider doctor --salvage", () => {
     }
   });
 
-  it("reads what is left of a page that is torn in the middle", async () => {
+  it("reads the intact part of a torn page", async () => {
     const page = onOriginal((db) =>
       db
         .prepare("select pageno from dbstat where name = 'messages' and pagetype = 'leaf' and ncell > 8")
@@ -415,12 +418,12 @@ describe("postrider doctor --salvage", () => {
     const bytes = Buffer.from(original);
     bytes.fill(0xa5, page * PAGE - 512, page * PAGE);
     writeFileSync(database, bytes, { mode: 0o600 });
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(report.messages).toBeGreaterThan(said.size - cells);
     expect(report.messages + lostIn(report)).toBe(said.size);
   });
 
-  it("takes the log along, with what was said last", async () => {
+  it("includes the newest messages from the write-ahead log", async () => {
     writeFileSync(join(home, "live.db"), original);
     const raw = new Database(join(home, "live.db"));
     raw.pragma("journal_mode = WAL");
@@ -433,14 +436,14 @@ describe("postrider doctor --salvage", () => {
     const last = bytes.length / PAGE;
     bytes.fill(0x5a, (last - 4) * PAGE, (last - 2) * PAGE);
     writeFileSync(database, bytes);
-    const report = await salvaged();
+    const report = await runSalvage();
     expect(
       look(report.file, (db) => db.prepare("select text from messages where id = 16777217").pluck().get()),
     ).toBe("said last");
     expect(readdirSync(home).filter((name) => /new-|work/.test(name))).toEqual([]);
   });
 
-  it("says in words what was saved, what was lost and how to go on", async () => {
+  it("reports saved and lost messages, and the next steps", async () => {
     const page = onOriginal((db) =>
       db
         .prepare("select pageno from dbstat where name = 'messages' and pagetype = 'leaf' and ncell > 1")
@@ -460,7 +463,7 @@ describe("postrider doctor --salvage", () => {
     expect(err).toMatch(/unchanged.*postrider restore .* --replace/);
   });
 
-  it("says so when nothing can be read, and leaves nothing behind", async () => {
+  it("reports an unreadable file, and creates no file", async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from("hello ".repeat(5000)), Buffer.alloc(40_960, 0xa5)]) {
       writeFileSync(database, bytes, { mode: 0o600 });
       const { code, err } = await cli(home, "doctor", "--salvage", "--json");
@@ -471,12 +474,12 @@ describe("postrider doctor --salvage", () => {
     expect(readdirSync(home)).toEqual(["postrider.db"]);
   });
 
-  it("leaves the original when the disk is full, and says so", async () => {
+  it("keeps the original on a full disk, and reports it", async () => {
     overwrite([20, 21], 9);
     const before = readFileSync(database);
     for (const kilobytes of [2000, Math.ceil(original.length / 1024) + 8]) {
       const { code, err } = await cliOnFullDisk(home, kilobytes, "doctor", "--salvage");
-      // With room for the copy to work on, what is saved may just fit.
+      // With space for the working copy, the result may just fit.
       if (code === 0) continue;
       expect(code).toBe(1);
       expect(err).toMatch(/no space/);

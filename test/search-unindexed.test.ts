@@ -23,7 +23,7 @@ beforeEach(() => {
   fillDatabase({ file: database, messages: MESSAGES, indexed: false });
 });
 
-it("finds the newest words before the index has caught up, says what it left out, and brings the index further", async () => {
+it("finds the newest messages before they are indexed, reports the unsearched ones, and extends the index", async () => {
   const newest = await cli(home, "sessions", "search", `"message ${MESSAGES}"`, "--json");
   expect(JSON.parse(newest.out)).toMatchObject({
     hits: [{ seq: 100 }],
@@ -42,7 +42,7 @@ it("finds the newest words before the index has caught up, says what it left out
   expect(oldest.hits).toHaveLength(1);
 }, 60_000);
 
-it("is indexed in the background by a process that stays", async () => {
+it("a running process indexes messages in the background", async () => {
   const store = await sqliteStore({ file: database, mode: "workers" });
   onTestFinished(() => store.close());
   await indexed(database);
@@ -51,7 +51,7 @@ it("is indexed in the background by a process that stays", async () => {
   expect(await store.messages.countUnindexed(request)).toBe(0);
 }, 60_000);
 
-it("is indexed when an import is over", async () => {
+it("an import indexes its messages before it ends", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   const file = join(folder.path, "sessions.jsonl");

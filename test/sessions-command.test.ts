@@ -15,7 +15,7 @@ beforeEach(async () => {
   home = await furnishedHome();
 });
 
-/** A home with these titles, one session each, the first the latest. */
+/** A home with one session for each title, newest first. */
 async function withTitles(titles: readonly string[]): Promise<TestHome> {
   const made = testHome();
   await made.fill(async ({ sessions, at }) => {
@@ -49,7 +49,7 @@ describe("help", () => {
     }
   });
 
-  it("is given for the group, and names what is missing", async () => {
+  it("lists the commands of a group, also if the command is missing or unknown", async () => {
     const { out } = await home.run(["sessions", "--help"]);
     for (const { name } of COMMANDS) if (name.startsWith("sessions ")) expect(out).toContain(name);
     expect(await home.run(["sessions"])).toMatchObject({ code: 2, out: "" });
@@ -69,7 +69,7 @@ describe("docs/commands.md", () => {
 });
 
 describe("postrider sessions list", () => {
-  it("shows one's own, the latest first: handle, title or first words, platform, when, messages", async () => {
+  it("shows the owner's sessions, newest first: handle, title or first words, platform, time, messages", async () => {
     const { code, out, err } = await home.run(["sessions", "list"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
@@ -81,14 +81,14 @@ describe("postrider sessions list", () => {
     ]);
   });
 
-  it("shows everyone's with their owners when asked", async () => {
+  it("shows all sessions with their owners with --everyone", async () => {
     const { out } = await home.run(["sessions", "list", "--everyone"]);
     expect(out).toContain("OWNER");
     expect(out).toMatch(new RegExp(`^${home.group} +hello everyone +p_\\w+ +telegram`, "m"));
     expect((await home.run(["sessions", "list"])).out).not.toContain("hello everyone");
   });
 
-  it("narrows down by platform, kind, time, title and archive", async () => {
+  it("filters by platform, kind, time, title and archive", async () => {
     const handles = async (...args: string[]): Promise<string[]> => {
       const { sessions } = await home.json<{ sessions: { handle: string }[] }>(["sessions", "list", ...args]);
       return sessions.map(({ handle }) => handle);
@@ -105,7 +105,7 @@ describe("postrider sessions list", () => {
     expect(await handles("--all")).toContain(home.plans);
   });
 
-  it("goes through all pages without repeating or skipping one", async () => {
+  it("returns every session once over all pages", async () => {
     const titles = Array.from({ length: 25 }, (_, n) => `title ${n}`);
     const many = await withTitles(titles);
     const seen: unknown[] = [];
@@ -130,7 +130,7 @@ describe("postrider sessions list", () => {
     expect(second.err).toBe("");
   });
 
-  it("says something friendly where there is nothing", async () => {
+  it("prints a hint if there is no session", async () => {
     const empty = testHome();
     expect(await empty.run(["sessions", "list"])).toEqual({
       code: 0,
@@ -155,7 +155,7 @@ describe("postrider sessions list", () => {
     expect(err).toContain(names);
   });
 
-  it("refuses a cursor that it did not give", async () => {
+  it("refuses an invalid cursor", async () => {
     expect(await home.run(["sessions", "list", "--cursor", "x"])).toMatchObject({ code: 1, out: "" });
   });
 
@@ -177,7 +177,7 @@ describe("postrider sessions list", () => {
     }
   });
 
-  it("cuts nothing in a pipe, and has colours only where they are wanted", async () => {
+  it("cuts nothing in a pipe, and uses colours only in a terminal or on request", async () => {
     const many = await withTitles(TITLES);
     const piped = await many.run(["sessions", "list"]);
     for (const title of TITLES) expect(piped.out).toContain(title.replaceAll("\u200d", ""));
@@ -194,7 +194,7 @@ describe("postrider sessions list", () => {
 });
 
 describe("SESSION", () => {
-  it("is a handle, an id, a title or the beginning of an id", async () => {
+  it("is a handle, an id, a title or the prefix of an id", async () => {
     const idOf = async (name: string): Promise<string> =>
       (await home.json<{ session: { id: string } }>(["sessions", "show", name])).session.id;
     expect(await idOf(home.plans)).toBe(home.plansId);
@@ -204,7 +204,7 @@ describe("SESSION", () => {
     expect(await idOf(home.plansId.slice(0, -2))).toBe(home.plansId);
   });
 
-  it("that could be several lists them; none says how to find it", async () => {
+  it("that is ambiguous lists the matches; an unknown one explains how to find it", async () => {
     const several = await home.run(["sessions", "show", "202"]);
     expect(several).toMatchObject({ code: 4, out: "" });
     expect(several.err).toContain(home.plansId);
@@ -216,7 +216,7 @@ describe("SESSION", () => {
     expect((await home.run(["sessions", "show", ""])).code).toBe(3);
   });
 
-  it("means an underscore by _ and a percent sign by %", async () => {
+  it("treats _ and % as literal characters", async () => {
     expect((await home.run(["sessions", "show", "____"])).code).toBe(3);
     expect((await home.run(["sessions", "show", "2026%"])).code).toBe(3);
     expect((await home.run(["sessions", "show", home.plansId.replace("_", "x").slice(0, 12)])).code).toBe(3);
@@ -226,7 +226,7 @@ describe("SESSION", () => {
     expect((await odd.run(["sessions", "show", "100%"])).code).toBe(3);
   });
 
-  it("is the newest of its lineage, or exactly the numbered one; a title wins over the beginning of an id", async () => {
+  it("matches the newest of a lineage or the exact number, and prefers a title to the prefix of an id", async () => {
     const lineage = await withTitles(["plan", "plan #2", "plan #3", "PR #438 fix auth", "2026"]);
     const titleOf = async (name: string): Promise<string> =>
       (await lineage.json<{ session: { title: string } }>(["sessions", "show", name])).session.title;
@@ -236,7 +236,7 @@ describe("SESSION", () => {
     expect((await lineage.run(["sessions", "show", "PR"])).code).toBe(3);
   });
 
-  it("of somebody else does not exist without --everyone; one's own title comes first with it", async () => {
+  it("of another person needs --everyone, which prefers the owner's title", async () => {
     expect((await home.run(["sessions", "show", home.group])).code).toBe(3);
     expect((await home.run(["sessions", "show", home.group, "--everyone"])).code).toBe(0);
     await home.fill(async ({ sessions }) => {
@@ -259,7 +259,7 @@ describe("SESSION", () => {
 });
 
 describe("postrider sessions show", () => {
-  it("has what is known, and what was said as people read it", async () => {
+  it("shows the fields and the messages in readable form", async () => {
     const { code, out } = await home.run(["sessions", "show", home.plans]);
     expect(code).toBe(0);
     for (const line of [
@@ -285,13 +285,13 @@ describe("postrider sessions show", () => {
     expect(group.out).toMatch(/^from +group: -100 \(telegram\)$/m);
   });
 
-  it("shows what was undone with --all, and says so", async () => {
+  it("shows and marks undone messages with --all", async () => {
     const { out } = await home.run(["sessions", "show", home.plans, "--all"]);
     expect(out).toMatch(/^#5 you .*not shown$/m);
     expect(out).toContain("never mind the café");
   });
 
-  it("shows the last ones with --limit, and from a message on with --at, undone or not", async () => {
+  it("shows the last messages with --limit, and those from a number with --at, also undone ones", async () => {
     const last = await home.run(["sessions", "show", home.plans, "--limit", "1"]);
     expect(last.out).toContain("#4 assistant");
     expect(last.out).not.toContain("#3");
@@ -305,7 +305,7 @@ describe("postrider sessions show", () => {
     expect(await home.run(["sessions", "show", home.plans, "--at", "6"])).toMatchObject({ code: 3, out: "" });
   });
 
-  it("never lets what others wrote steer the terminal", async () => {
+  it("prints no control characters of stored messages", async () => {
     const evil = testHome();
     await evil.fill(async ({ sessions }) => {
       const { id } = await sessions.create(me, {});
@@ -327,7 +327,7 @@ describe("postrider sessions show", () => {
     }
   });
 
-  it("shows a fork with what it has from its origin", async () => {
+  it("shows a fork with the messages from its origin", async () => {
     const { session } = await home.json<{ session: { handle: string } }>([
       "sessions",
       "fork",
@@ -342,7 +342,7 @@ describe("postrider sessions show", () => {
 });
 
 describe("postrider sessions search", () => {
-  it("shows where, when and what, and the line that jumps there", async () => {
+  it("shows session, time and text of a match, and the command that opens it", async () => {
     const { code, out, err } = await home.run(["sessions", "search", "lighthouse"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toBe(
@@ -358,12 +358,12 @@ describe("postrider sessions search", () => {
     expect(plain.out).toContain(">>>lighthouse<<<");
   });
 
-  it("shows the neighbours with --context", async () => {
+  it("shows the previous and next message with --context", async () => {
     const { out } = await home.run(["sessions", "search", "hello", "Bob", "--everyone", "--context"]);
     expect(out).toContain("  user: hello everyone");
   });
 
-  it("looks only where it is told to", async () => {
+  it("searches only within the given filters", async () => {
     const found = async (...args: string[]): Promise<number> =>
       (await home.json<{ hits: unknown[] }>(["sessions", "search", ...args])).hits.length;
     expect(await found("hello")).toBe(0);
@@ -378,7 +378,7 @@ describe("postrider sessions search", () => {
     expect(await found("cafe", "--undone")).toBe(1);
   });
 
-  it("says what to try when nothing is found, and refuses a role that is not searched", async () => {
+  it("prints a hint if nothing is found, and refuses a role that is not searched", async () => {
     const none = await home.run(["sessions", "search", "zzz"]);
     expect(none).toMatchObject({ code: 0, out: "" });
     expect(none.err).toContain("--undone");
@@ -396,7 +396,7 @@ describe("postrider sessions search", () => {
     expect(hits[0]?.snippet).toContain(`>>>${part}<<<`);
   });
 
-  it("finds hyphens, accents either way and single characters", async () => {
+  it("finds words with hyphens, with or without accents, and single characters", async () => {
     const words = testHome();
     await words.fill(async ({ sessions }) => {
       const { id } = await sessions.create(me, {});
@@ -453,7 +453,7 @@ describe("postrider sessions search", () => {
     }
   });
 
-  it("takes any text whatsoever as a query", async () => {
+  it("accepts any text as a query", async () => {
     const known = [
       "C++",
       '"unterminated',
@@ -482,7 +482,7 @@ describe("postrider sessions search", () => {
 });
 
 describe("postrider sessions rename", () => {
-  it("gives a title of any words, and takes it away", async () => {
+  it("sets a title of several words, and clears it", async () => {
     expect((await home.run(["sessions", "rename", home.plans, "夜景", "👍", "plans"])).out).toBe(
       `The title of ${home.plans} is now "夜景 👍 plans".\n`,
     );
@@ -491,7 +491,7 @@ describe("postrider sessions rename", () => {
     expect((await home.run(["sessions", "show", "夜景 👍 plans"])).code).toBe(3);
   });
 
-  it("refuses a taken, a too long and a missing title", async () => {
+  it("refuses an existing, a too long and a missing title", async () => {
     expect(await home.run(["sessions", "rename", home.old, "holiday plans"])).toMatchObject({
       code: 5,
       out: "",
@@ -505,14 +505,14 @@ describe("postrider sessions rename", () => {
 });
 
 describe("postrider sessions fork", () => {
-  it("begins a session that shows the same, with the next number of the title", async () => {
+  it("creates a session with the same messages and the next number of the title", async () => {
     const { out } = await home.run(["sessions", "fork", home.plans]);
     const [, handle = ""] = /^"holiday plans #2" \((\w+)\)/.exec(out) ?? [];
     expect(out).toContain(`postrider -r ${handle}`);
     expect((await home.run(["sessions", "show", handle])).out).toContain("High tide is at 21:04.");
   });
 
-  it("shows it up to a message, under a title of its own", async () => {
+  it("keeps the messages up to a number with --at, and sets a title with --title", async () => {
     const { session } = await home.json<{ session: { handle: string; title: string } }>([
       "sessions",
       "fork",
@@ -536,7 +536,7 @@ describe("postrider sessions fork", () => {
 });
 
 describe("postrider sessions archive", () => {
-  it("puts several away and takes them back, all or none", async () => {
+  it("archives several sessions or none, and lists them again", async () => {
     expect((await home.run(["sessions", "archive", home.plans, "nothing"])).code).toBe(3);
     expect((await home.run(["sessions", "list", "--archived"])).out).toBe("");
     const { out } = await home.run(["sessions", "archive", home.plans, home.old]);
@@ -548,7 +548,7 @@ describe("postrider sessions archive", () => {
 });
 
 describe("postrider sessions delete", () => {
-  it("shows what goes, also what waits, and does nothing where nobody can be asked", async () => {
+  it("shows the messages to be deleted, also pending ones, and deletes nothing without a confirmation", async () => {
     const { code, out, err } = await home.run(["sessions", "delete", home.group, "--everyone"]);
     expect({ code, out }).toEqual({ code: 5, out: "" });
     expect(err).toContain("2 messages");
@@ -563,7 +563,7 @@ describe("postrider sessions delete", () => {
     ["n", 1],
     ["", 1],
     ["yeah", 1],
-  ])("asked and answered %j", async (answer, code) => {
+  ])("asks for confirmation, with the answer %j", async (answer, code) => {
     const ran = await home.run(["sessions", "delete", home.plans], {
       isTerminal: true,
       input: `${answer}\n`,
@@ -573,7 +573,7 @@ describe("postrider sessions delete", () => {
     expect(ran.err.includes("Nothing was changed")).toBe(code !== 0);
   });
 
-  it("removes several without asking when told so, once each, or none if one is unknown", async () => {
+  it("deletes several sessions with --yes, or none if one is unknown", async () => {
     expect((await home.run(["sessions", "delete", home.plans, "nothing", "--yes"])).code).toBe(3);
     const { out } = await home.run(["sessions", "delete", home.plans, "holiday plans", home.old, "-y"]);
     expect(out).toBe(`"holiday plans" (${home.plans}) is deleted.\n${home.old} is deleted.\n`);
@@ -582,7 +582,7 @@ describe("postrider sessions delete", () => {
 });
 
 describe("postrider sessions prune", () => {
-  it("shows what would go, and removes it when told so", async () => {
+  it("lists the sessions to be deleted, and deletes them with --yes", async () => {
     const dry = await home.run(["sessions", "prune"]);
     expect(dry.out).toContain(home.old);
     expect(dry.err).toContain("--yes");
@@ -604,7 +604,7 @@ describe("postrider sessions prune", () => {
 });
 
 describe("postrider sessions stats", () => {
-  it("counts one's own, and everyone's when asked", async () => {
+  it("counts the owner's sessions, and all with --everyone", async () => {
     const { out } = await home.run(["sessions", "stats"]);
     expect(out).toMatch(/^sessions +3$/m);
     expect(out).toMatch(/^by platform +local 2, none 1$/m);
@@ -616,7 +616,7 @@ describe("postrider sessions stats", () => {
 });
 
 describe("postrider insights", () => {
-  it("tells what was said and used in the time, by day, and everyone's when asked", async () => {
+  it("shows messages and usage by day, and those of all people with --everyone", async () => {
     const { out } = await home.run(["insights", "--days", "3650"]);
     expect(out).toMatch(/^sessions +2$/m);
     expect(out).toMatch(/^tokens +1,234$/m);
@@ -638,7 +638,7 @@ describe("postrider insights", () => {
 });
 
 describe("postrider sessions export and import", () => {
-  it("give back an equal home", async () => {
+  it("recreate an equal home", async () => {
     const file = join(home.folder, "all.jsonl");
     await home.run(["sessions", "fork", home.plans]);
     await home.run(["sessions", "archive", home.old]);
@@ -672,7 +672,7 @@ describe("postrider sessions export and import", () => {
     expect(third.err).toContain(home.plansId);
   });
 
-  it("write a file whole or not at all, and not over another", async () => {
+  it("write a complete file or none, and overwrite a file only with --force", async () => {
     const file = join(home.folder, "one.jsonl");
     writeFileSync(file, "mine");
     const refused = await home.run(["sessions", "export", home.plans, "-o", file]);
@@ -691,7 +691,7 @@ describe("postrider sessions export and import", () => {
     expect(nowhere.err).toMatch(/^postrider: Cannot write /);
   });
 
-  it("write Markdown for reading", async () => {
+  it("write readable Markdown", async () => {
     const { out } = await home.run(["sessions", "export", home.plans, "--format", "md"]);
     expect(out).toMatch(/^# holiday plans\n/);
     expect(out).toContain("## Agent, ");
@@ -699,7 +699,7 @@ describe("postrider sessions export and import", () => {
     expect(out).not.toContain("never mind");
   });
 
-  it("name a line that cannot be read, and take the others", async () => {
+  it("report an invalid line, and import the others", async () => {
     const { out: good } = await home.run(["sessions", "export", home.plans, home.old]);
     const [first = "", second = ""] = good.split("\n");
     const other = testHome();
@@ -718,7 +718,7 @@ describe("postrider sessions export and import", () => {
     expect((await other.run(["sessions", "import", other.folder])).code).toBe(1);
   });
 
-  it("keep line separators that stand inside a text", async () => {
+  it("keep line separators inside a text", async () => {
     const odd = testHome();
     await odd.fill(async ({ sessions }) => {
       const { id } = await sessions.create(me, {});
@@ -748,7 +748,7 @@ describe("postrider sessions export and import", () => {
 });
 
 describe("postrider explain", () => {
-  it("tells of a session where it came from, which rules it has, and when it starts afresh", async () => {
+  it("shows the origin of a session, its rules, and when it is reset", async () => {
     const { out, code } = await home.run(["explain", home.group, "--everyone"]);
     expect(code).toBe(0);
     for (const words of [
@@ -767,7 +767,7 @@ describe("postrider explain", () => {
       expect(out).toContain(words);
   });
 
-  it("tells of a session that was left why, and of one without a chat that nothing resets it", async () => {
+  it("shows why a chat left a session, and that a session without a chat is never reset", async () => {
     const left = await home.run(["explain", home.old]);
     expect(left.out).toContain("a person started a new session");
     expect(left.out).toContain(`postrider -r ${home.old}`);
@@ -778,7 +778,7 @@ describe("postrider explain", () => {
     expect(alone.out).toContain("export until");
   });
 
-  it("tells what is due, by the instants that it compares", async () => {
+  it("shows a due reset with the times that it compares", async () => {
     type Output = {
       conversations: { due: string | null; active_at: number; idle_before: number; kept_by: string[] }[];
     };
@@ -791,7 +791,7 @@ describe("postrider explain", () => {
     expect(later?.active_at).toBeLessThan(later?.idle_before ?? 0);
   });
 
-  it("tells of a message how it came in, by its place or by the platform's id", async () => {
+  it("shows how a message arrived, by its number or by the platform's id", async () => {
     const byPlace = await home.run(["explain", `${home.group}/1`, "--everyone"]);
     expect(byPlace.out).toContain("hello everyone");
     expect(byPlace.out).toContain("Received from telegram, chat -100, as its message 17");
@@ -803,7 +803,7 @@ describe("postrider explain", () => {
     expect((await home.run(["explain", `${home.plans}/1`])).out).toContain("A program added it");
   });
 
-  it("lists every conversation that has a key", async () => {
+  it("lists every conversation with a key", async () => {
     const { out } = await home.run(["explain", "agent:main:local:dm:cli"]);
     expect(out).toContain("One conversation has the key agent:main:local:dm:cli.");
     expect(out).toContain("a direct chat has one person");
@@ -816,7 +816,7 @@ describe("postrider explain", () => {
     ["telegram:-100:99", 3],
     ["holiday plans/99", 3],
     ["telegram:-100:17", 3],
-  ])("says that it knows nothing of %j", async (what, code) => {
+  ])("reports that %j is unknown", async (what, code) => {
     expect(await home.run(["explain", what])).toMatchObject({ code, out: "" });
   });
 });
@@ -843,7 +843,7 @@ describe("postrider key", () => {
   });
 
   it.each([["{"], ["[]"], ['{"platform":"telegram"}'], ['{"platform":"Telegram","chat_id":1}'], ["null"]])(
-    "refuses %s in a sentence",
+    "refuses %s with one sentence",
     async (source) => {
       const { code, out, err } = await home.run(["key", source]);
       expect({ code, out }).toEqual({ code: 1, out: "" });
@@ -852,8 +852,8 @@ describe("postrider key", () => {
   );
 });
 
-describe("a home that cannot be used", () => {
-  it("is explained in one sentence, with exit code 1", async () => {
+describe("an unusable home", () => {
+  it("is reported in one sentence, with exit code 1", async () => {
     const file = join(home.folder, "file");
     writeFileSync(file, "");
     const environment = { POSTRIDER_HOME: join(file, "home") };
@@ -868,20 +868,17 @@ describe("a home that cannot be used", () => {
     }
   });
 
-  it.each([0, 100, 5000])(
-    "says so when its database was cut to %i bytes, and leaves it alone",
-    async (size) => {
-      truncateSync(home.database, size);
-      const { code, out, err } = await home.run(["sessions", "list", "--json"]);
-      expect({ code, out }).toEqual({ code: 1, out: "" });
-      expect(JSON.parse(err).error.code).toBe("corrupt");
-      expect(statSync(home.database).size).toBe(size);
-    },
-  );
+  it.each([0, 100, 5000])("with a database of %i bytes is reported and not changed", async (size) => {
+    truncateSync(home.database, size);
+    const { code, out, err } = await home.run(["sessions", "list", "--json"]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(JSON.parse(err).error.code).toBe("corrupt");
+    expect(statSync(home.database).size).toBe(size);
+  });
 });
 
-describe("the program itself", () => {
-  it("answers as it does in-process, and leaves one file behind", async () => {
+describe("the postrider executable", () => {
+  it("gives the same results as in-process, and leaves only the database", async () => {
     const own = await withTitles(["holiday plans"]);
     const { code, out, err } = await cli(own.folder, "sessions", "list");
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -892,7 +889,7 @@ describe("the program itself", () => {
     expect(readdirSync(own.folder)).toEqual(["postrider.db"]);
   });
 
-  it("is quiet when its reader has seen enough", async () => {
+  it("prints no error when its output is closed early", async () => {
     const many = await withTitles(Array.from({ length: 200 }, (_, n) => `${n} ${"long ".repeat(15)}`));
     const { ended } = startCli(many.folder, ["sessions", "list", "--limit", "200"], (command) => [
       "bash",

@@ -15,38 +15,38 @@ const STUBBORN = fileURLToPath(new URL("signals/stubborn.ts", import.meta.url));
 
 /** Start-up, loading modules, opening the database, work, the end of a short command. */
 const MOMENTS = schedule([0, 100, 300], [0, 50, 100, 150, 200, 300, 450, 700, 1000]);
-/** Nothing here has an answer to finish: an orderly end takes a fraction of this. */
+/** No answer is in progress here: a normal shutdown takes a fraction of this. */
 const BOUND_MS = 8000;
-/** Never answers: what waits for an answer still ends. */
+/** Never answers: a process that waits for the answer still ends. */
 const SILENT_SCRIPT = { answers: [{ to: "", say: [{ wait_ms: 600_000 }] }] };
 
 describe("SIGTERM ends, at any moment,", { timeout: 120_000 }, () => {
   it.each([
     ["an editor's agent", ["acp", "--agent", "echo"]],
     ["a pipe that waits for a line", ["--agent", "echo"]],
-    ["a question that has no answer yet", ["-q", "hello", "--agent", "script:SCRIPT"]],
+    ["a question without an answer yet", ["-q", "hello", "--agent", "script:SCRIPT"]],
     ["a gateway that cannot reach its messenger", ["gateway", "run", "--agent", "echo"]],
-    ["a log that is followed", ["tail", "-f"]],
+    ["a followed log", ["tail", "-f"]],
     ["a list of sessions", ["sessions", "list"]],
     ["an export", ["sessions", "export"]],
     ["a backup", ["backup"]],
     ["a check of the home", ["doctor"]],
     ["help", ["--help"]],
   ])("%s", async (_name, args) => {
-    const { home, folder } = await madeHome();
+    const { home, folder } = await createHome();
     const given = args.map((word) => word.replace("SCRIPT", join(folder, "script.json")));
     for (const ms of MOMENTS)
-      expect({ ms, end: await endedBySigterm([BIN, ...given], home, ms) }).toEqual({ ms, end: "ended" });
+      expect({ ms, end: await endBySigterm([BIN, ...given], home, ms) }).toEqual({ ms, end: "ended" });
   });
 
   it("the keeper of a home", async () => {
-    const { home } = await madeHome();
+    const { home } = await createHome();
     for (const ms of MOMENTS)
-      expect({ ms, end: await endedBySigterm([KEEPER, home], home, ms) }).toEqual({ ms, end: "ended" });
+      expect({ ms, end: await endBySigterm([KEEPER, home], home, ms) }).toEqual({ ms, end: "ended" });
   });
 
   it("the chat in a terminal", async () => {
-    const { home, folder } = await madeHome();
+    const { home, folder } = await createHome();
     for (const ms of MOMENTS) {
       const terminal = startPostrider([], { environment: { POSTRIDER_HOME: home }, folder });
       await pause(ms);
@@ -57,12 +57,12 @@ describe("SIGTERM ends, at any moment,", { timeout: 120_000 }, () => {
   });
 });
 
-describe("SIGTERM in the middle of an answer", () => {
+describe("SIGTERM during an answer", () => {
   it.each([
     ["to a question", ["-q", "story"]],
     ["in a pipe", []],
-  ])("%s keeps what was said, and nothing is answered anew at the next start", async (_name, args) => {
-    const { home, folder } = await madeHome();
+  ])("%s keeps the messages, and nothing is answered again at the next start", async (_name, args) => {
+    const { home, folder } = await createHome();
     const file = join(folder, "half.json");
     const say = [
       "Half an ans",
@@ -75,21 +75,21 @@ describe("SIGTERM in the middle of an answer", () => {
     const program = startProgram(home, [...args, "--agent", `script:${file}`]);
     onTestFinished(() => program.kill());
     if (args.length === 0) program.say(["story"]);
-    await until(() => storedIn(home).includes("Half an ans"));
+    await until(() => readStored(home).includes("Half an ans"));
     program.signal("SIGTERM");
     expect(await program.ended).toMatchObject({ code: 143 });
     const { err } = await runProgram(home, "--agent", "echo");
     expect(err).not.toContain("Answer to a message from an earlier run");
-    expect(storedIn(home)).toContain('"interrupted":true');
+    expect(readStored(home)).toContain('"interrupted":true');
   });
 });
 
-describe("a shutdown that does not come to an end", () => {
+describe("a shutdown that does not finish", () => {
   it("is forced by a second SIGTERM, with exit code 143", async () => {
-    const program = await stubborn("60000");
+    const program = await startStubborn("60000");
     program.child.kill("SIGTERM");
     await program.printed("SIGTERM");
-    // A wrapper may forward the signal that it got at the same time: that is no second request.
+    // A wrapper may forward a signal that the process got at the same time: that is no second request.
     program.child.kill("SIGTERM");
     await pause(700);
     expect(program.child.exitCode).toBe(null);
@@ -98,7 +98,7 @@ describe("a shutdown that does not come to an end", () => {
   });
 
   it("is forced by a second Ctrl-C at once, with exit code 130", async () => {
-    const program = await stubborn("60000");
+    const program = await startStubborn("60000");
     program.child.kill("SIGINT");
     await program.printed("SIGINT");
     program.child.kill("SIGINT");
@@ -106,13 +106,13 @@ describe("a shutdown that does not come to an end", () => {
   });
 
   it("is forced by its time limit, with exit code 143", async () => {
-    const program = await stubborn("300");
+    const program = await startStubborn("300");
     program.child.kill("SIGTERM");
     expect(await program.ended).toBe(143);
   });
 });
 
-async function madeHome(): Promise<{ readonly home: string; readonly folder: string }> {
+async function createHome(): Promise<{ readonly home: string; readonly folder: string }> {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
   const home = join(temporary.path, "home");
@@ -122,8 +122,8 @@ async function madeHome(): Promise<{ readonly home: string; readonly folder: str
   return { home, folder: temporary.path };
 }
 
-/** Its input stays open and its output is read, so that nothing but the signal ends it. */
-async function endedBySigterm(command: readonly string[], home: string, ms: number): Promise<string> {
+/** Its input stays open and its output is read, so that only the signal ends it. */
+async function endBySigterm(command: readonly string[], home: string, ms: number): Promise<string> {
   const child = spawn(process.execPath, command, {
     env: {
       ...process.env,
@@ -134,17 +134,17 @@ async function endedBySigterm(command: readonly string[], home: string, ms: numb
   });
   child.stdout.resume();
   child.stderr.resume();
-  const ended = exitOf(child);
+  const ended = waitForExit(child);
   onTestFinished(() => void child.kill("SIGKILL"));
   await pause(ms);
   child.kill("SIGTERM");
   return Promise.race([ended.then(() => "ended"), pause(BOUND_MS).then(() => "still running")]);
 }
 
-async function stubborn(limitMs: string) {
+async function startStubborn(limitMs: string) {
   const child = spawn(process.execPath, [STUBBORN, limitMs], { stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const ended = exitOf(child);
+  const ended = waitForExit(child);
   let out = "";
   child.stdout.setEncoding("utf8");
   const printed = async (text: string): Promise<void> => {
@@ -155,12 +155,12 @@ async function stubborn(limitMs: string) {
   return { child, ended, printed };
 }
 
-function exitOf(child: ChildProcess): Promise<number | null> {
+function waitForExit(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.on("exit", (code) => resolve(code)));
 }
 
-/** Every message, as it is stored. */
-function storedIn(home: string): string {
+/** Every message as it is stored. */
+function readStored(home: string): string {
   return look(join(home, "postrider.db"), (db) =>
     JSON.stringify(db.prepare("select * from messages").all()),
   ).replaceAll('\\"', '"');

@@ -50,7 +50,7 @@ function start(...args: string[]): Running {
     lines.push(line);
     waiting.shift()?.(line);
   });
-  child.stdin.on("error", () => {}); // it may be killed while somebody still speaks
+  child.stdin.on("error", () => {}); // it may be killed during a write
   return {
     process: child,
     lines,
@@ -59,25 +59,25 @@ function start(...args: string[]): Running {
   };
 }
 
-/** Runs it with this input, as a pipe does. */
+/** Runs it with this input on a pipe. */
 function piped(input: string): Promise<Ended> {
   const { process: child, ended } = start();
   child.stdin.end(input);
   return ended;
 }
 
-/** Role and text of everything that was said, in order. */
+/** Role and text of all messages, in order. */
 function said(): [role: number, text: string][] {
   const sql = "select role, text from messages order by id";
   return look(join(home, "postrider.db"), (db) => db.prepare(sql).raw().all() as [number, string][]);
 }
 
 describe("postrider", () => {
-  it("answers a line from a pipe with one line, and says nothing else", async () => {
+  it("answers a line from a pipe with one line, and prints nothing else", async () => {
     expect(await piped("hello\n")).toEqual({ code: 0, out: "You said: hello\n", err: "" });
   });
 
-  it("answers each line in order, also the last without its line break, and no empty ones", async () => {
+  it("answers each line in order, also a last line without a line break, and skips empty lines", async () => {
     const { code, out } = await piped("one\n\n   \ntwo\nthree");
     expect(code).toBe(0);
     expect(out.split("\n").map((line) => line.slice(0, 15))).toEqual([
@@ -88,7 +88,7 @@ describe("postrider", () => {
     ]);
   });
 
-  it("remembers what was said before it was killed", async () => {
+  it("keeps earlier messages after it was killed", async () => {
     const { process: child, nextLine, ended } = start();
     const answer = nextLine();
     child.stdin.write("remember the milk\n");
@@ -99,7 +99,7 @@ describe("postrider", () => {
     expect(out).toBe("You said: what was it? (before that: remember the milk)\n");
   });
 
-  it("answers what it had accepted when it was killed with more still coming, once, and goes on", async () => {
+  it("answers all accepted lines once after it was killed with more input pending, and continues", async () => {
     const { process: child, lines, nextLine, ended } = start();
     for (let n = 1; n <= 500; n += 1) child.stdin.write(`line ${n}\n`);
     while (lines.length < 20) await nextLine();
@@ -118,14 +118,14 @@ describe("postrider", () => {
     const after = said();
     expect(after.filter((_, at) => at % 2 === 0).map(([, text]) => text)).toEqual([...accepted, "and now?"]);
     expect(after.filter((_, at) => at % 2 === 1).every(([role]) => role === 1)).toBe(true);
-    // What had been answered is not answered again.
+    // Answered messages are not answered again.
     const owed = accepted.length - before.filter(([role]) => role === 1).length;
     expect(err.match(/Answer to a message from an earlier run: You said: line \d+/g) ?? []).toHaveLength(
       owed,
     );
   });
 
-  it("keeps its home and its files from others, also while it runs", async () => {
+  it("makes its home and its files private, also while it runs", async () => {
     const { process: child, nextLine, ended } = start();
     const answer = nextLine();
     child.stdin.write("secret\n");
@@ -139,7 +139,7 @@ describe("postrider", () => {
     expect(readdirSync(home)).toEqual(["postrider.db"]);
   });
 
-  it("explains itself with --help and --version, and refuses an option that it does not know", async () => {
+  it("prints --help and --version, and refuses an unknown option", async () => {
     const help = await start("--help").ended;
     expect(help).toMatchObject({ code: 0, err: "" });
     expect(help.out).toContain("Usage: postrider");
@@ -153,7 +153,7 @@ describe("postrider", () => {
     expect(unknown.err).toContain("--help");
   });
 
-  it("suggests the command or option that was meant", async () => {
+  it("suggests a similar command or option", async () => {
     const meant = async (...args: readonly string[]): Promise<string> => (await start(...args).ended).err;
     expect(await meant("sesions", "list")).toContain("Did you mean sessions?");
     expect(await meant("sessions", "lst")).toContain("Did you mean postrider sessions list?");
@@ -161,7 +161,7 @@ describe("postrider", () => {
     expect(await meant("--contniue")).toContain("Did you mean --continue?");
   });
 
-  it("says in one sentence why it cannot start", async () => {
+  it("explains in one sentence why it cannot start", async () => {
     home = join(BIN, "home"); // below a file, where no folder can be
     const { code, out, err } = await piped("hello\n");
     expect(code).toBe(1);
@@ -169,7 +169,7 @@ describe("postrider", () => {
     expect(err).toMatch(/^postrider: [^\n]+\n$/);
   });
 
-  it("answers every line once when two of them share a home", async () => {
+  it("answers every line once when two processes share a home", async () => {
     const inputs = ["a", "b"].map((name) => Array.from({ length: 20 }, (_, n) => `${name} ${n}`));
     const ended = await Promise.all(inputs.map((lines) => piped(`${lines.join("\n")}\n`)));
     expect(ended.map(({ code, err }) => [code, err])).toEqual([
@@ -183,9 +183,9 @@ describe("postrider", () => {
     expect(roles).toEqual(roles.map((_, at) => at % 2));
   });
 
-  // It takes up whatever waits in the session, also what another terminal accepted, and prints that answer too.
-  it("prints the answers to its own lines and no others when two of them share a home", async () => {
-    // Somebody else is answering in the same session, so both lines have to wait.
+  // It claims all pending messages of the session, also those that another terminal accepted, and prints those answers too.
+  it("prints only the answers to its own lines when two processes share a home", async () => {
+    // Another process is answering in the same session, so both lines are pending.
     const { process: first, nextLine } = start();
     const begun = nextLine();
     first.stdin.write("before\n");

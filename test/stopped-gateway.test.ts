@@ -9,8 +9,8 @@ import { schedule } from "./support/schedule.ts";
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the middle of an answer", () => {
-  it("is replaced after half a minute; woken again, it neither doubles nor loses anything", async () => {
+describe.skipIf(process.platform !== "linux")("a gateway that is stopped by SIGSTOP during an answer", () => {
+  it("is replaced after half a minute, and neither repeats nor loses anything when it continues", async () => {
     const { gateway, fake, chat, home, answers } = await gatewayScene();
     mkdirSync(home, { mode: 0o700 });
     const script = join(home, "script.json");
@@ -21,7 +21,7 @@ describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the 
     await fake.say(chat, ADA, "slow please");
     await first.logged(({ msg }) => msg === "a turn started");
     await fake.untilShown(chat, "one");
-    // Stopped inside a transaction, it would keep its lock on the database.
+    // If it were stopped inside a transaction, it would keep its lock on the database.
     const deadMs = RUNNER_DEAD_MS + 1000;
     ageHeartbeats(home, schedule(deadMs, 0), () => first.signal("SIGSTOP"));
     await pause(schedule(0, deadMs));
@@ -34,7 +34,7 @@ describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the 
     expect(err).toContain("taken over");
     await fake.say(chat, ADA, "slow again");
     await vi.waitFor(async () => expect(await answers()).toEqual(["one two", "one two"]), 30_000);
-    // Whatever else is on its way comes before the next answer.
+    // Other deliveries in progress come before the next answer.
     await fake.say(chat, ADA, "and now?");
     await fake.untilAnswered(chat, 3);
     expect(await answers()).toEqual(["one two", "one two", "last"]);

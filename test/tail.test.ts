@@ -18,14 +18,14 @@ function messages(jsonLines: string): unknown[] {
 }
 
 describe("postrider tail", () => {
-  it("says that there is no log yet", async () => {
+  it("reports a missing log", async () => {
     expect(await testHome().run(["tail"])).toMatchObject({
       code: 3,
       err: expect.stringContaining("gateway run"),
     });
   });
 
-  it("shows the newest lines, also those of files that were put aside", async () => {
+  it("shows the newest lines, also from rotated files", async () => {
     const home = testHome();
     const log = logIn(home.folder, 300);
     for (let number = 1; number <= 9; number += 1) log.info({ number }, `line ${number}`);
@@ -40,7 +40,7 @@ describe("postrider tail", () => {
     expect((await home.run(["tail", "-n", "0"])).out).toBe("");
   });
 
-  it("shows a torn line to whoever wants everything, and never fails on it", async () => {
+  it("shows a torn line if no level is given, and never fails on it", async () => {
     const home = testHome();
     const log = logIn(home.folder);
     log.info({}, "whole");
@@ -50,7 +50,7 @@ describe("postrider tail", () => {
     expect(messages((await home.run(["tail", "--level", "info", "--json"])).out)).toEqual(["whole"]);
   });
 
-  it("chooses by level, and by session with all that its turns did", async () => {
+  it("filters by level, and by session with all lines of its turns", async () => {
     const home = await furnishedHome();
     const log = logIn(home.folder);
     log.info({ turn: 1, session: home.plansId }, "ours begins");
@@ -67,7 +67,7 @@ describe("postrider tail", () => {
     expect(await home.run(["tail", "--level", "loud"])).toMatchObject({ code: 2 });
   });
 
-  it("follows across rotation, and misses nothing", async () => {
+  it("follows the log across rotations, and misses no line", async () => {
     const home = testHome();
     const log = logIn(home.folder, 1000);
     log.info({}, "begin");
@@ -84,7 +84,7 @@ describe("postrider tail", () => {
     await until("begin");
     const said = ["begin"];
     for (let round = 0; round < 3; round += 1) {
-      // More than one file holds, less than all that are kept.
+      // More lines than fit in one file, fewer than fit in all kept files.
       for (let number = 0; number < 25; number += 1) {
         said.push(`line ${round}.${number}`);
         log.info({}, `line ${round}.${number}`);

@@ -23,7 +23,7 @@ const PROSE = Array.from(
 );
 const LONG = [...PROSE.slice(0, 45), "```ts", ...CODE, "```", ...PROSE.slice(45)].join("\n");
 
-/** What the script answers; whatever else is said is repeated. */
+/** The answers of the script; other texts are repeated. */
 const ANSWERS = [
   { to: "^hold", say: [{ approve: { title: "Go on?" }, denied: "not done" }, "let go"] },
   { to: "^slow", say: [{ wait_ms: 500 }, "took a while"] },
@@ -45,12 +45,12 @@ beforeAll(async () => {
   return () => telegram.stop();
 });
 
-/** A bot and a home for one test alone. */
+/** A bot and a home for one test only. */
 function ownScene({ onTestFinished }: TestContext): Scene {
   return sceneOf(telegram, onTestFinished);
 }
 
-/** A gateway that several tests share, each in chats of its own. */
+/** A gateway that several tests share, each in its own chats. */
 async function shared(agent: NonNullable<TelegramChildOptions["agent"]>) {
   const tidy: (() => Promise<void>)[] = [];
   const scene = sceneOf(telegram, (one) => void tidy.push(one));
@@ -60,7 +60,7 @@ async function shared(agent: NonNullable<TelegramChildOptions["agent"]>) {
 
 let lastUser = 100;
 
-/** Somebody new, and their direct chat with the bot. */
+/** A new person, and their direct chat with the bot. */
 async function somebody({ people }: Pick<Scene, "people">, firstName = "Ann") {
   lastUser += 1;
   const user = lastUser;
@@ -72,7 +72,7 @@ async function somebody({ people }: Pick<Scene, "people">, firstName = "Ann") {
     say: (text: string, options = {}) => people.say(chat, user, text, options),
     texts: () => textsIn(people, chat),
     shown: () => shownIn(people, chat),
-    /** Says it, and gives back the bot's next message. */
+    /** Sends the text, and returns the bot's next message. */
     async ask(text: string, options = {}): Promise<ChatMessage> {
       const before = (await shownIn(people, chat)).length;
       await people.say(chat, user, text, options);
@@ -99,7 +99,7 @@ describe("a gateway on Telegram", () => {
     expect(await ann.texts()).toEqual(["You said: hello"]);
   });
 
-  it("answers in a group who mentions it, as a reply to them, and nobody else", async () => {
+  it("answers in a group only messages that mention it, as a reply", async () => {
     const { people, username } = scene;
     const { user } = await somebody(scene);
     const group = await people.openGroup({ title: "Team" });
@@ -113,7 +113,7 @@ describe("a gateway on Telegram", () => {
     expect(await textsIn(people, group)).toHaveLength(2);
   });
 
-  it("answers in a channel what is posted there", async () => {
+  it("answers posts in a channel", async () => {
     const { people } = scene;
     const channel = await people.openChannel("News");
     await people.say(channel, null, "what is new?");
@@ -122,7 +122,7 @@ describe("a gateway on Telegram", () => {
     });
   });
 
-  it("offers its commands in the menu, without those that are the owner's", async () => {
+  it("offers its commands in the menu, except those for the owner", async () => {
     const { people } = scene;
     await people.untilCalled("setMyCommands", 1);
     const names = (await people.commands()).map(({ command }) => command);
@@ -131,7 +131,7 @@ describe("a gateway on Telegram", () => {
     expect(names).not.toContain("quit");
   });
 
-  it("shows that it is writing", async () => {
+  it("shows the typing indicator", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     await ann.ask("slow");
@@ -143,7 +143,7 @@ describe("a gateway on Telegram", () => {
     expect(typing[0]?.at).toBeLessThanOrEqual(answer?.at ?? 0);
   });
 
-  it("answers an edit that comes before the turn, and not what was said first", async () => {
+  it("answers the edited text if the edit arrives before the turn", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const question = await ann.ask("hold on");
@@ -159,7 +159,7 @@ describe("a gateway on Telegram", () => {
     ]);
   });
 
-  it("changes nothing after an edit of what was answered", async () => {
+  it("ignores an edit of a message that was answered", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const said = await ann.say("one");
@@ -172,19 +172,19 @@ describe("a gateway on Telegram", () => {
     ]);
   });
 
-  it("goes on when the person who asked presses Once", async () => {
+  it("continues when the person who asked presses Once", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const question = await ann.ask("hold this");
     expect(question.text).toContain("May I? Go on?");
-    // The script's question has no pattern by which it could be recognised again.
+    // The request of the script has no pattern, so it cannot be allowed permanently.
     expect(question.buttons.flat().map(({ label }) => label)).toEqual(["Once", "No"]);
     const press = await people.press(ann.chat, question.id, ann.user, "Once");
     await people.untilShown(ann.chat, "let go");
     expect((await people.pressAnswers()).map((answer) => answer.press)).toContain(press);
   });
 
-  it("does not go on when they press No", async () => {
+  it("does not continue when that person presses No", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const question = await ann.ask("hold this");
@@ -193,7 +193,7 @@ describe("a gateway on Telegram", () => {
     expect((await ann.texts()).join("\n")).not.toContain("let go");
   });
 
-  it("refuses somebody else's press in a group, and still waits for who asked", async () => {
+  it("refuses a press by another person in a group, and still accepts one by the person who asked", async () => {
     const { people, username } = scene;
     const ann = await somebody(scene);
     const bob = await somebody(scene, "Bob");
@@ -209,7 +209,7 @@ describe("a gateway on Telegram", () => {
     expect((await textsIn(people, group)).filter((text) => /Allowed/.test(text))).toHaveLength(1);
   });
 
-  it("lets a slow turn delay nobody else: not in another chat, and not in the same group", async () => {
+  it("answers other people during a slow turn, in another chat and in the same group", async () => {
     const { people, username } = scene;
     const [ann, bob] = [await somebody(scene), await somebody(scene, "Bob")];
     const group = await people.openGroup({ title: "Team" });
@@ -222,7 +222,7 @@ describe("a gateway on Telegram", () => {
     await people.untilShown(group, "let go");
   });
 
-  it("formats what it says, and sends it plain where Telegram does not take that", async () => {
+  it("formats an answer, and sends it as plain text if Telegram rejects the format", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const formatted = await ann.ask("markdown");
@@ -240,7 +240,7 @@ describe("a gateway on Telegram", () => {
     expect(plain.html).toBeUndefined();
   });
 
-  it("gives a session as a document", async () => {
+  it("exports a session as a document", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     await ann.ask("remember this");
@@ -252,7 +252,7 @@ describe("a gateway on Telegram", () => {
     expect(Buffer.from(bytes ?? []).toString()).toContain("You said: remember this");
   });
 
-  it("waits as long as Telegram asks it to, and then sends once", async () => {
+  it("waits as long as Telegram requests, then sends once", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     await people.failNext("sendMessage", tooMany(2));
@@ -275,7 +275,7 @@ describe("a gateway on Telegram", () => {
     expect(await ann.texts()).toEqual(["You said: hello", "You said: still there?"]);
   });
 
-  it("goes on receiving after Telegram was broken or gone for a while", async () => {
+  it("continues to receive after failures of Telegram", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     await people.failNext("getUpdates", { kind: "badGateway" });
@@ -284,7 +284,7 @@ describe("a gateway on Telegram", () => {
     expect((await ann.ask("again")).text).toBe("You said: again");
   });
 
-  it("marks what may stand there twice when the connection broke after sending", async () => {
+  it("marks a repeated message when the connection broke after sending", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     await people.failNext("sendMessage", { kind: "dropAfter" });
@@ -296,7 +296,7 @@ describe("a gateway on Telegram", () => {
   });
 });
 
-describe("what reaches the agent from Telegram", () => {
+describe("input from Telegram to the agent", () => {
   let scene: Scene;
 
   beforeAll(async () => {
@@ -305,7 +305,7 @@ describe("what reaches the agent from Telegram", () => {
     return started.stop;
   });
 
-  it("keeps topics apart: two topics are two conversations, and answers stay in theirs", async () => {
+  it("is separate for each topic, and the answers are sent to that topic", async () => {
     const { people, username } = scene;
     const { user } = await somebody(scene);
     const forum = await people.openGroup({ title: "Team", forum: true });
@@ -326,7 +326,7 @@ describe("what reaches the agent from Telegram", () => {
     ]);
   });
 
-  it("is what a message replies to, quoted", async () => {
+  it("contains the quoted message of a reply", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const first = await ann.say("the plan for May");
@@ -336,7 +336,7 @@ describe("what reaches the agent from Telegram", () => {
     expect(answer.text).toBe("message 3:\ntext > the plan for May\ntext what about this?");
   });
 
-  it("is a photo as an image", async () => {
+  it("contains a photo as an image", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const bytes = new Uint8Array(3000).fill(7);
@@ -345,7 +345,7 @@ describe("what reaches the agent from Telegram", () => {
     expect(await ann.texts()).toEqual([`message 1:\ntext look\nimage image/jpeg ${digest(bytes)}`]);
   });
 
-  it("is a document as a file, with its name", async () => {
+  it("contains a document as a file with its name", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const bytes = new TextEncoder().encode("a;b\n1;2\n");
@@ -355,7 +355,7 @@ describe("what reaches the agent from Telegram", () => {
     expect(await ann.texts()).toEqual([`message 1:\nfile text/csv called table.csv ${digest(bytes)}`]);
   });
 
-  it("is a voice message as a file", async () => {
+  it("contains a voice message as a file", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const bytes = new Uint8Array([79, 103, 103, 83, 1]);
@@ -364,7 +364,7 @@ describe("what reaches the agent from Telegram", () => {
     expect(await ann.texts()).toEqual([`message 1:\nfile audio/ogg called voice.ogg ${digest(bytes)}`]);
   });
 
-  it("is an album as one message, which has one answer", async () => {
+  it("contains an album as one message, which gets one answer", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     const photos = [1, 2, 3].map((fill) => ({ bytes: new Uint8Array(100).fill(fill) }));
@@ -383,7 +383,7 @@ describe("what reaches the agent from Telegram", () => {
     ]);
   });
 
-  it("goes on in a session of before when its button is pressed", async () => {
+  it("continues an earlier session when its button is pressed", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     await ann.ask("about the garden");
@@ -398,7 +398,7 @@ describe("what reaches the agent from Telegram", () => {
   });
 });
 
-describe.concurrent("a gateway on Telegram that shows its answers while they are written", () => {
+describe.concurrent("a gateway on Telegram that streams its answers", () => {
   let scene: Scene;
 
   beforeAll(async () => {
@@ -408,7 +408,7 @@ describe.concurrent("a gateway on Telegram that shows its answers while they are
     return started.stop;
   });
 
-  it("keeps to the limits of the chat, and ends with the whole answer in the same message", async () => {
+  it("respects the flood limit of the chat, and ends with the whole answer in the same message", async () => {
     const { people } = scene;
     const ann = await somebody(scene);
     await ann.say("stream it");
@@ -425,13 +425,13 @@ describe.concurrent("a gateway on Telegram that shows its answers while they are
     const calls = (await people.calls()).filter(
       ({ method, payload }) => payload.chat_id === ann.chat && method !== "sendChatAction",
     );
-    // The end may come sooner after the last draft than the chat takes it; it is sent when it does.
+    // The final edit may come too soon after the last draft for the chat's limit; then it is sent later.
     const early = calls.filter(({ refused }) => refused !== undefined);
     expect(early.length).toBeLessThanOrEqual(1);
     expect(early.every((call) => call === calls.at(-2))).toBe(true);
   });
 
-  it("shows no draft above an answer that is still on its way", async (test) => {
+  it("shows no draft above an answer that is still pending", async (test) => {
     const own = ownScene(test);
     const { people } = own;
     await own.start({ agent: { answers: ANSWERS } }).ready();
@@ -444,29 +444,32 @@ describe.concurrent("a gateway on Telegram that shows its answers while they are
   });
 
   it.for([
-    ["begins to show", "sendMessage", 0],
+    ["starts to show", "sendMessage", 0],
     ["shows more of", "editMessageText", 1],
-  ] as const)("waits as long as Telegram asks before it %s an answer", async ([, method, shown], test) => {
-    const own = ownScene(test);
-    const { people } = own;
-    await own.start({ agent: { answers: ANSWERS } }).ready();
-    const ann = await somebody(own);
-    await people.failNext(method, tooMany(2));
-    const before = Date.now();
-    await ann.say("stream more");
-    await people.untilShown(ann.chat, "and the end");
-    const [answer] = await ann.shown();
-    const calls = [...(await people.calls("sendMessage")), ...(await people.calls("editMessageText"))];
-    // The first second of an answer is not shown, and a draft stays for one.
-    expect((calls[shown]?.at ?? 0) - before).toBeGreaterThanOrEqual(3000 + shown * 1000);
-    expect(answer?.edits.length).toBeGreaterThanOrEqual(2);
-  });
+  ] as const)(
+    "waits as long as Telegram requests before it %s an answer",
+    async ([, method, shown], test) => {
+      const own = ownScene(test);
+      const { people } = own;
+      await own.start({ agent: { answers: ANSWERS } }).ready();
+      const ann = await somebody(own);
+      await people.failNext(method, tooMany(2));
+      const before = Date.now();
+      await ann.say("stream more");
+      await people.untilShown(ann.chat, "and the end");
+      const [answer] = await ann.shown();
+      const calls = [...(await people.calls("sendMessage")), ...(await people.calls("editMessageText"))];
+      // The first second of an answer is not shown, and each draft stays for one second.
+      expect((calls[shown]?.at ?? 0) - before).toBeGreaterThanOrEqual(3000 + shown * 1000);
+      expect(answer?.edits.length).toBeGreaterThanOrEqual(2);
+    },
+  );
 
   it.each([
     ["all at once", "long please"],
-    ["while it is being shown", "grow please"],
+    ["while it is streamed", "grow please"],
   ])(
-    "sends ten thousand characters that come %s in order, in pieces that are whole by themselves",
+    "sends ten thousand characters that arrive %s in order, split into correctly formatted messages",
     async (_, asked) => {
       const { people } = scene;
       const ann = await somebody(scene);
@@ -495,8 +498,8 @@ describe.concurrent("a gateway on Telegram that shows its answers while they are
   );
 });
 
-describe.concurrent("a gateway on Telegram that is told something while it answers", () => {
-  it("ends the answer for what is said next, unless messages are to wait", async (test) => {
+describe.concurrent("a gateway on Telegram that gets a message or a signal during an answer", () => {
+  it("interrupts the answer for the next message in interrupt mode", async (test) => {
     const scene = ownScene(test);
     const { people } = scene;
     await scene.start({ agent: { answers: ANSWERS }, settings: { busy: "interrupt" } }).ready();
@@ -507,7 +510,7 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
     expect((await ann.texts()).slice(1)).toEqual(["You said: never mind"]);
   });
 
-  it("stops when it is told to, and keeps what it had shown", async (test) => {
+  it("stops the answer at /stop, and keeps its partial text", async (test) => {
     const scene = ownScene(test);
     const { people } = scene;
     await scene.start({ agent: { answers: ANSWERS } }).ready();
@@ -522,7 +525,7 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
     expect(texts.at(-1)).toBe("You said: and now?");
   });
 
-  it("keeps what it had shown before a crash when a new message stops the second attempt", async (test) => {
+  it("keeps the partial text from before a crash when a new message stops the second attempt", async (test) => {
     const scene = ownScene(test);
     const { people, file } = scene;
     const settings = { busy: "interrupt" } as const;
@@ -531,7 +534,7 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
     const ann = await somebody(scene);
     const { text: seen } = await ann.ask("stream it");
     expect(seen).toMatch(/^word .*…$/);
-    // It has grown: so the gateway knows that the first showing has arrived.
+    // The draft has grown, so the gateway knows that it was sent.
     await people.untilShown(ann.chat, seen.replace(" …", "word word"));
     await kill(first);
     const silent = [{ to: "^stream", say: [{ wait_ms: 60_000 }, "too late"] }, ...ANSWERS];
@@ -552,7 +555,7 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
     ]);
   });
 
-  it("leaves what waits to the next start when it is told to end, which answers it one by one", async (test) => {
+  it("leaves pending messages to the next start on SIGTERM, and answers them one by one then", async (test) => {
     const scene = ownScene(test);
     const first = scene.start({ agent: { answers: ANSWERS } });
     await first.ready();
@@ -569,8 +572,8 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
   });
 });
 
-describe.concurrent("a gateway whose bot is not its own alone", () => {
-  it("says clearly that the token is wrong, and shows it to nobody", async (test) => {
+describe.concurrent("a gateway with a wrong token or a shared bot", () => {
+  it("reports a wrong token without its value", async (test) => {
     const child = ownScene(test).start({ token: "4000:AAE-wrong_token_of_nobody" });
     const { fields } = await child.logged(({ words }) => words === "the platform refused the connection");
     expect(String(fields.error)).toContain("Telegram does not accept the token. Ask @BotFather");
@@ -578,7 +581,7 @@ describe.concurrent("a gateway whose bot is not its own alone", () => {
     expect(JSON.stringify(child.lines)).not.toContain("wrong_token");
   });
 
-  it("says that another program receives in its place, and goes on when that has ended", async (test) => {
+  it("reports that another program receives the messages, and continues when that has ended", async (test) => {
     const [scene, other] = [ownScene(test), ownScene(test)];
     const first = scene.start();
     await first.ready();
@@ -594,7 +597,7 @@ describe.concurrent("a gateway whose bot is not its own alone", () => {
     expect(JSON.stringify([first.lines, second.lines])).not.toContain("secret_of_bot");
   });
 
-  it("is refused where another gateway of the same home runs, and told which", async (test) => {
+  it("does not start while another gateway of the home runs, and names that process", async (test) => {
     const scene = ownScene(test);
     const first = scene.start();
     await first.ready();
@@ -607,7 +610,7 @@ describe.concurrent("a gateway whose bot is not its own alone", () => {
     expect((await ann.ask("still there?")).text).toBe("You said: still there?");
   });
 
-  it("takes over at once from one that was killed, with what was left and what has come since", async (test) => {
+  it("takes over at once from a killed gateway, and answers unfinished and new messages", async (test) => {
     const scene = ownScene(test);
     const agent = { answers: ANSWERS };
     const first = scene.start({ agent });
@@ -626,7 +629,7 @@ describe.concurrent("a gateway whose bot is not its own alone", () => {
 });
 
 describe("a stranger on Telegram", () => {
-  it("gets a code once, is let in with it, and then is answered", async (test) => {
+  it("gets a code once, and gets answers after the code is approved", async (test) => {
     const scene = ownScene(test);
     const { people, home } = scene;
     await scene.start({ settings: { access: { everywhere: {}, platforms: {} } } }).ready();

@@ -10,7 +10,7 @@ const SEED = 20_260_502;
 const PEOPLE = 40;
 const [MESSAGES, KILLS] = schedule([200, 2], [1000, 10]);
 
-describe("a gateway for forty people on a Telegram that makes difficulties, killed again and again", () => {
+describe("a gateway for forty people on an unreliable Telegram, killed repeatedly", () => {
   let report: TelegramLoadReport;
 
   beforeAll(async () => {
@@ -25,32 +25,32 @@ describe("a gateway for forty people on a Telegram that makes difficulties, kill
     return () => folder.remove();
   }, 200_000);
 
-  it("is killed in the middle of its work, and complains about nothing", () => {
+  it("is killed during its work, and logs no errors", () => {
     expect(report.errors).toEqual([]);
     expect(report).toMatchObject({ kills: KILLS, chats: 30, pending: 0, said: MESSAGES + PEOPLE });
     expect(report.hitTurns + report.leftSends).toBeGreaterThan(0);
     expect(report.droppedSends).toBeGreaterThan(MESSAGES / 50);
   });
 
-  it("loses nothing that was said: everyone is answered, or told why not", () => {
+  it("loses no message: everyone gets an answer or a notice", () => {
     expect(report.lost).toEqual([]);
     expect(report.answered + report.told).toBe(report.said);
     expect(report.told).toBeLessThanOrEqual(KILLS);
   });
 
-  it("gives nobody what belongs to somebody else, and nothing out of order", () => {
+  it("sends no answer to another person, and none out of order", () => {
     expect(report.crossed).toEqual([]);
     expect(report.disordered).toEqual([]);
   });
 
-  it("repeats nothing without saying so, and nothing but what was on its way", () => {
+  it("repeats nothing without a mark, and only messages in progress", () => {
     expect(report.repeated).toEqual([]);
     expect(report.repeatedWithMark.length).toBeLessThanOrEqual(report.leftSends + report.droppedSends);
   });
 });
 
-// A judge that cannot condemn proves nothing.
-describe("the verdict on what stands in Telegram's chats", () => {
+// A check that cannot fail proves nothing.
+describe("the check of the messages in Telegram's chats", () => {
   const ann = 7;
   const message = (
     id: number,
@@ -79,7 +79,7 @@ describe("the verdict on what stands in Telegram's chats", () => {
       { chat: -1, messages: [...group, ...inGroup] },
     ]);
 
-  it("finds nothing where nothing is wrong", () => {
+  it("accepts a correct run", () => {
     const notice = "⚠ Postrider ended 2 times while this was being answered, so it was not tried again.";
     const { lost, crossed, repeated, repeatedWithMark, disordered, ...counts } = judged([
       message(5, ann, "[p1-3] hello"),
@@ -106,7 +106,7 @@ describe("the verdict on what stands in Telegram's chats", () => {
       [message(5, "bot", "so it was not tried again"), message(6, ann, "[p1-3] hello")],
     ],
     ["crossed", "an answer in another chat", [message(5, "bot", "You said: [p2-1] hello")]],
-    ["crossed", "an answer to nobody", [message(5, "bot", "You said: [p9-9] hello")]],
+    ["crossed", "an answer to an unknown text", [message(5, "bot", "You said: [p9-9] hello")]],
     ["crossed", "a draft that was corrected", [message(5, "bot", "oh", { edits: ["You said: [p2-1]"] })]],
     [
       "crossed",
@@ -116,20 +116,20 @@ describe("the verdict on what stands in Telegram's chats", () => {
     ],
     [
       "crossed",
-      "a reply to somebody else",
+      "a reply to another person",
       [],
       [message(5, "bot", "You said: [p2-1] hello", { replyTo: 2 })],
     ],
     [
       "crossed",
-      "somebody else's words before",
+      "another person's text before",
       [],
       [message(5, "bot", "You said: [p2-1] (before that: [p3-1])")],
     ],
-    ["repeated", "an answer twice", [message(5, "bot", "You said: [p1-1] hello")]],
+    ["repeated", "a repeated answer", [message(5, "bot", "You said: [p1-1] hello")]],
     [
       "repeatedWithMark",
-      "an answer twice, marked",
+      "a repeated answer with a mark",
       [message(5, "bot", `${REPEATED_MARK}\nYou said: [p1-1]`)],
     ],
     [
@@ -142,7 +142,7 @@ describe("the verdict on what stands in Telegram's chats", () => {
         message(8, "bot", "You said: [p1-3] a"),
       ],
     ],
-  ])("condemns: %s, %s", (kind, _, more, inGroup = []) => {
+  ])("detects: %s, %s", (kind, _, more, inGroup = []) => {
     expect(judged(more, inGroup)[kind]).not.toEqual([]);
   });
 });

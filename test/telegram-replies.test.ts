@@ -12,7 +12,7 @@ const everyone = { access: { everywhere: { allowAll: true }, platforms: {} } };
 async function opened(replyTo: ReplyMode) {
   const { fake, ann, dm, platform } = await telegramScene({ replyTo });
   const agent = script({ answers: [{ to: "", say: LONG }] });
-  // Without the distance in time that messages of one answer keep.
+  // Without the usual delay between the messages of one answer.
   await intakeRoom({ platform: { ...platform, getDraftIntervalMs: () => 0 }, agent, settings: everyone });
   const repliesIn = async (chat: number): Promise<readonly (number | undefined)[]> => {
     await fake.untilShown(chat, "line 899 of it");
@@ -26,7 +26,7 @@ it.each<[ReplyMode, (asked: number) => readonly (number | undefined)[]]>([
   ["first", (asked) => [asked, undefined, undefined, undefined]],
   ["all", (asked) => [asked, asked, asked, asked]],
 ])(
-  "with reply_to %s, a long answer in a group and in a topic refers to the message accordingly",
+  "with reply_to %s, each message of a long answer in a group or topic is a reply as configured",
   async (mode, expected) => {
     const { fake, ann, repliesIn } = await opened(mode);
     const group = await fake.openGroup({ title: "Stable", kind: "supergroup" });
@@ -45,7 +45,7 @@ it.each<[ReplyMode, (asked: number) => readonly (number | undefined)[]]>([
   },
 );
 
-it("refers to nothing in a direct chat, where everything answers the one who speaks", async () => {
+it("sends no replies in a direct chat", async () => {
   const { fake, ann, dm, repliesIn } = await opened("all");
   await fake.say(dm, ann, "tell me");
   expect(await repliesIn(dm)).toEqual([undefined, undefined, undefined, undefined]);

@@ -16,7 +16,7 @@ function room(config: string) {
   return {
     home,
     folder: folder.path,
-    /** What comes of these lines in a pipe. */
+    /** The output for these lines in a pipe. */
     pipe(lines: readonly string[], ...args: readonly string[]): Promise<CliEnded> {
       const { process: child, ended } = startCli(home, args);
       child.stdin.end(`${lines.join("\n")}\n`);
@@ -25,7 +25,7 @@ function room(config: string) {
   };
 }
 
-it("starts a conversation of the terminal afresh by the configured policy", async () => {
+it("resets a conversation of the terminal by the configured policy", async () => {
   const { home, pipe } = room("session_reset:\n  mode: idle\n  idle_minutes: 5\n");
   const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
   const clock = { ...systemClock, now: () => Date.now() - 10 * MINUTE };
@@ -36,7 +36,7 @@ it("starts a conversation of the terminal afresh by the configured policy", asyn
   expect(await pipe(["now"])).toMatchObject({ code: 0, out: "You said: now\n" });
 });
 
-it("sums up a conversation of the terminal that nearly fills the model's window, and says so", async () => {
+it("compresses a conversation of the terminal that nearly fills the model's context window, and shows a notice", async () => {
   const { folder, pipe } = room("compression:\n  at: 0.5\n");
   const file = join(folder, "script.json");
   writeFileSync(file, JSON.stringify({ window: 600, answers: [{ say: ["ok"] }] }));

@@ -19,7 +19,7 @@ import { providerComplaints, type Shape } from "./tools-kill/provider-rules.ts";
 const SEED = 20_261_201;
 const [KILLS, KEEPER_KILLS, TURNS] = schedule([8, 1, 8], [30, 4, 30]);
 
-/** Offered so that earlier calls of it go to the model in its own form. */
+/** Offered, so that earlier calls of it are sent to the model in their own format. */
 const unusedTool = (name: string): Tool => ({
   name,
   description: "Does nothing.",
@@ -28,9 +28,9 @@ const unusedTool = (name: string): Tool => ({
   run: () => Promise.reject(new Error("nobody calls it")),
 });
 
-// What was left behind is found in /proc.
+// Leftover processes are found in /proc.
 describe.skipIf(process.platform !== "linux")(
-  `a gateway whose agent works with tools, killed ${KILLS} times in ${TURNS} turns and more (seed ${SEED})`,
+  `a gateway whose agent uses tools, killed ${KILLS} times in at least ${TURNS} turns (seed ${SEED})`,
   () => {
     let report: ToolKillReport;
 
@@ -49,7 +49,7 @@ describe.skipIf(process.platform !== "linux")(
       );
     }, 300_000);
 
-    it("is mostly killed over a turn, goes on each time, and leaves nothing running", () => {
+    it("is mostly killed during a turn, continues after each kill, and leaves no process running", () => {
       expect(report.errors).toEqual([]);
       expect(report.kills).toBe(KILLS);
       expect(report.inFlight).toBeGreaterThanOrEqual(schedule(4, 24));
@@ -61,27 +61,27 @@ describe.skipIf(process.platform !== "linux")(
       expect(report.evidence.left).toEqual([]);
     });
 
-    it("answers what was asked for or tells its person what may have happened, and what it says is done is done", () => {
+    it("answers every request or reports what may have happened, and claims nothing that was not done", () => {
       expect(report.lost).toEqual([]);
       expect(report.answered).toBeGreaterThan(0);
       expect(report.told).toBeGreaterThan(0);
     });
 
-    it("does nothing twice that was not asked for twice, and tells nothing twice", () => {
+    it("repeats no action and no notice", () => {
       expect(report.doubled).toEqual([]);
       expect(report.evidence.effects.length).toBeGreaterThan(TURNS);
     });
 
-    it("gives each model a history that providers take, ends every program with its real exit, and obeys a no", () => {
+    it("gives models histories that providers accept, stores real exit codes, and obeys denials", () => {
       expect(report.broken).toEqual([]);
       expect(report.evidence.given.length).toBeGreaterThan(TURNS);
     });
 
-    it("brings nothing of one chat into another", () => {
+    it("mixes no content between chats", () => {
       expect(report.crossed).toEqual([]);
     });
 
-    it("leaves sessions that a real model is asked with", async () => {
+    it("leaves sessions that can be sent to a real model", async () => {
       for (const { history } of Object.values(report.evidence.people)) {
         const server = await modelServer({ say: ["I see."] });
         const agent = model({ provider: "compatible", model: "tiny", baseUrl: server.url }, { retries: 0 });
@@ -113,7 +113,7 @@ describe.skipIf(process.platform !== "linux")(
       }
     });
 
-    // A judge that cannot find anything proves nothing: each of these harms must be found. Only a long run has all of it.
+    // A check that cannot fail proves nothing: it must detect each of these errors. Only a long run has the data for all.
     it.runIf(isProof).each<[keyof Findings, string, (good: Evidence) => Evidence]>([
       [
         "doubled",
@@ -127,65 +127,69 @@ describe.skipIf(process.platform !== "linux")(
       ],
       [
         "lost",
-        "a program that was cut off",
+        "an interrupted process",
         (good) => ({ ...good, effects: without(good.effects, ended(good)) }),
       ],
-      ["broken", "a trace of nothing", (good) => ({ ...good, effects: [...good.effects, "ann-9999.1"] })],
       [
         "broken",
-        "something done after a no",
+        "a trace without a command",
+        (good) => ({ ...good, effects: [...good.effects, "ann-9999.1"] }),
+      ],
+      [
+        "broken",
+        "an action after a denial",
         (good) => ({ ...good, effects: [...good.effects, denied(good)] }),
       ],
-      ["lost", "an answer that nobody saw", (good) => ({ ...good, witnessed: cut(good, isAnswer) })],
-      ["lost", "a notice that nobody saw", (good) => ({ ...good, witnessed: cut(good, isNotice) })],
+      ["lost", "a missing answer", (good) => ({ ...good, witnessed: cut(good, isAnswer) })],
+      ["lost", "a missing notice", (good) => ({ ...good, witnessed: cut(good, isNotice) })],
+      ["lost", "a notice without the state of the command", (good) => ({ ...good, witnessed: silent(good) })],
+      ["doubled", "a repeated answer", (good) => ({ ...good, witnessed: again(good, isAnswer) })],
+      ["broken", "a repeated notice", (good) => ({ ...good, witnessed: again(good, isNotice) })],
       [
         "lost",
-        "a notice that does not say what became of it",
-        (good) => ({ ...good, witnessed: silent(good) }),
+        "a missing notice of the end of a process",
+        (good) => ({ ...good, witnessed: cut(good, isEnd) }),
       ],
-      ["doubled", "an answer that came twice", (good) => ({ ...good, witnessed: again(good, isAnswer) })],
-      ["broken", "a notice that came twice", (good) => ({ ...good, witnessed: again(good, isNotice) })],
-      ["lost", "the end of a program that nobody saw", (good) => ({ ...good, witnessed: cut(good, isEnd) })],
       [
         "doubled",
-        "the end of a program that came twice",
+        "a repeated notice of the end of a process",
         (good) => ({ ...good, witnessed: again(good, isEnd) }),
       ],
       ["crossed", "an answer in another chat", (good) => ({ ...good, witnessed: moved(good, isAnswer) })],
       [
         "crossed",
-        "the end of a program in another chat",
+        "the end of a process in another chat",
         (good) => ({ ...good, witnessed: moved(good, isEnd) }),
       ],
       [
         "doubled",
-        "a line twice in a ledger",
-        // A line may be there as often as somebody asked for it, which is never this often.
+        "a repeated line in a ledger",
+        // A line may occur as often as it was requested, which is never this often.
         (good) => own(good, ({ ledger }) => ({ ledger: Array.from({ length: 20 }, () => ledger).flat() })),
       ],
       ["lost", "an empty ledger", (good) => own(good, () => ({ ledger: [] }))],
       [
         "doubled",
-        "a memory twice",
+        "a repeated memory entry",
         (good) => own(good, ({ memory }) => ({ memory: [...memory, ...memory] })),
       ],
       ["lost", "an empty memory", (good) => own(good, () => ({ memory: [] }))],
-      ["crossed", "the memory of somebody else", (good) => own(good, () => ({ memory: ["bob-1.1"] }))],
+      ["crossed", "the memory of another person", (good) => own(good, () => ({ memory: ["bob-1.1"] }))],
       ["lost", "no files", (good) => ({ ...good, files: {} })],
       [
         "broken",
-        "half a file",
+        "an incomplete file",
         (good) => ({ ...good, files: mapped(good.files, (text) => text.slice(0, 3)) }),
       ],
       [
         "broken",
-        "a result of nothing",
+        "a result without a call",
         (good) => own(good, ({ history }) => ({ history: [...history, STRAY] })),
       ],
       ["broken", "a turn without results", (good) => ({ ...good, given: good.given.map(withoutResults) })],
       [
         "broken",
-        "a program that runs on",
+        "a process that is still running",
         (good) => own(good, ({ processes }) => ({ processes: running(processes) })),
       ],
       [
@@ -195,27 +199,27 @@ describe.skipIf(process.platform !== "linux")(
       ],
       [
         "broken",
-        "an exit that nobody knows",
+        "an unknown exit",
         (good) => own(good, ({ processes }) => ({ processes: unknown(processes) })),
       ],
       [
         "broken",
-        "something that still runs",
+        "a process that still runs",
         (good) => ({ ...good, left: [{ pid: 7, command: "sleep 1000" }] }),
       ],
-    ])("is judged by something that would notice: %s, %s", (kind, _, harm) => {
+    ])("is checked by a judge that detects: %s, %s", (kind, _, harm) => {
       expect(report[kind]).toEqual([]);
       expect(judge(harm(report.evidence))[kind]).not.toEqual([]);
     });
   },
 );
 
-describe("what providers refuse", () => {
+describe("the check of a message history by provider rules", () => {
   const user: Shape = { role: "user" };
   const calls: Shape = { role: "assistant", calls: ["a", "b"] };
   const result = (of: string): Shape => ({ role: "tool", of });
 
-  it("is not what is whole", () => {
+  it("accepts a complete history", () => {
     const good = [user, calls, result("a"), result("b"), { role: "assistant" }, user];
     expect(providerComplaints(good)).toEqual([]);
   });
@@ -223,16 +227,16 @@ describe("what providers refuse", () => {
   it.each<[string, readonly Shape[]]>([
     ["a call without a result", [user, calls, result("a"), user]],
     ["a call without a result at the end", [user, calls, result("a")]],
-    ["a result that comes twice", [user, calls, result("a"), result("b"), result("b")]],
+    ["a duplicate result", [user, calls, result("a"), result("b"), result("b")]],
     ["results in another order", [user, calls, result("b"), result("a")]],
     ["a result before its call", [user, result("a"), calls, result("a"), result("b")]],
-    ["somebody who speaks between", [user, calls, user, result("a"), result("b")]],
-    ["a call that is made twice", [user, calls, result("a"), result("b"), calls, result("a"), result("b")]],
-    ["an assistant that speaks first", [{ role: "assistant" }, user]],
-    ["an assistant that speaks twice", [user, { role: "assistant" }, { role: "assistant" }]],
-    ["an assistant that says nothing", [user, { role: "assistant", isEmpty: true }]],
-    ["a person who calls a tool", [{ role: "user", calls: ["a"] }, result("a")]],
-  ])("is %s", (_, messages) => {
+    ["a message between call and result", [user, calls, user, result("a"), result("b")]],
+    ["a call with a repeated id", [user, calls, result("a"), result("b"), calls, result("a"), result("b")]],
+    ["an assistant message at the start", [{ role: "assistant" }, user]],
+    ["two assistant messages in a row", [user, { role: "assistant" }, { role: "assistant" }]],
+    ["an empty assistant message", [user, { role: "assistant", isEmpty: true }]],
+    ["a tool call by a person", [{ role: "user", calls: ["a"] }, result("a")]],
+  ])("rejects %s", (_, messages) => {
     expect(providerComplaints(messages)).not.toEqual([]);
   });
 });
@@ -286,7 +290,7 @@ function hasRetry({ witnessed }: Evidence, line: string): boolean {
   });
 }
 
-/** The trace of a command that is said to have been done. */
+/** The trace of a command whose answer claims that it was done. */
 function answered(good: Evidence): string {
   const names = good.witnessed.flatMap((event) =>
     event.kind === "sent" && isAnswer(event.text) ? [present(/\[([a-z]+-\d+)/.exec(event.text)?.[1])] : [],
@@ -298,7 +302,7 @@ function answered(good: Evidence): string {
   return present(step?.lines[0]);
 }
 
-/** The last trace of a program that outlived whoever waited for it. */
+/** The last trace of a process that outlived its turn. */
 function ended(good: Evidence): string {
   const step = commands(good).find(
     ({ lines, next, pty }) =>
@@ -326,7 +330,7 @@ function cut(good: Evidence, fits: Fits): Witnessed[] {
 
 function again(good: Evidence, fits: Fits): Witnessed[] {
   const twice = the(good, fits);
-  // More than once: a text of which nobody knows whether it was taken may have a notice or not.
+  // More than once: a text with an unknown outcome may have a notice or not.
   const copies = Array.from({ length: 4 }, (_, n) => ({
     ...twice,
     seq: good.witnessed.length + 1 + n,

@@ -11,7 +11,7 @@ import { temporaryFolder } from "./support/folder.ts";
 const everyone = { everyone: true } as const;
 const use = (name: string, given: object): object => ({ use: name, arguments: given });
 
-/** Looks where it is, writes there, looks into Postrider's own folder, and leaves something in the background. */
+/** Prints its folder, writes a file, reads Postrider's home, and starts a background process. */
 const atWork = (database: string) => ({
   answers: [
     {
@@ -26,7 +26,7 @@ const atWork = (database: string) => ({
   ],
 });
 
-/** What the tools said in the newest session of this home. */
+/** The tool results in the newest session of this home. */
 async function results(file: string): Promise<readonly string[]> {
   const store: Store = await sqliteStore({ file, mode: "in-process" });
   onTestFinished(() => store.close());
@@ -43,7 +43,7 @@ function expectWork([where = "", , forbidden = "", left = ""]: readonly string[]
 }
 
 describe("the agent's tools", () => {
-  it("work in a terminal in the folder where it was started, and never in Postrider's own", async () => {
+  it("work in the start folder of a terminal, and never in Postrider's home", async () => {
     const temporary = temporaryFolder();
     onTestFinished(() => temporary.remove());
     const root = realpathSync(temporary.path);
@@ -65,7 +65,7 @@ describe("the agent's tools", () => {
     expectWork(await results(join(home, "postrider.db")), folder);
   });
 
-  it("work in an editor in the folder of the thread, which is told what became of what was left", async () => {
+  it("work in an editor in the folder of the thread, which shows the end of a background process", async () => {
     const { cwd, home, database, editor } = editorRoom({
       agent: script(atWork("../home/postrider.db")),
     });

@@ -27,9 +27,9 @@ afterAll(() => void vi.unstubAllEnvs());
 
 const PEOPLE = ["ann", "bob", "cyd"] as const;
 const dm = (person: string): Spot => ({ chat: `dm-${person}`, type: "dm" });
-/** Each has a conversation of their own in it. */
+/** Each person has a separate conversation in it. */
 const OWN: Spot = { chat: "own", type: "group" };
-/** One conversation for all. */
+/** One shared conversation. */
 const ALL: Spot = { chat: "all", type: "group", thread: "17" };
 
 const ASKED: readonly (readonly [line: string, answer: RegExp])[] = [
@@ -47,7 +47,7 @@ const isSame = (from: Origin | undefined, { person, spot }: Actor): boolean =>
 
 const REFUSED = /Only the person who was asked may answer this/;
 
-/** Does what has to be allowed: others may not answer, and what its person says is what happens. */
+/** A dangerous action: other people cannot approve it, and the answer of its person applies. */
 async function danger(room: Room, actor: Actor): Promise<void> {
   const { witness, random } = room;
   const mark = await actor.errand("danger");
@@ -73,7 +73,7 @@ async function danger(room: Room, actor: Actor): Promise<void> {
   if (existsSync(folder) === isYes) witness.blame(`${mark}, answered with ${line}, did the opposite`);
 }
 
-/** What one person does in one place, one thing after the other. */
+/** The actions of one person in one chat, one after another. */
 async function life(room: Room, actor: Actor, rounds: number): Promise<void> {
   const { random, witness } = room;
   for (let round = 0; round < rounds; round += 1) {
@@ -91,7 +91,7 @@ async function life(room: Room, actor: Actor, rounds: number): Promise<void> {
   }
 }
 
-/** Everything that is written in a folder, as one text. */
+/** The content of all files in a folder, as one text. */
 function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -99,15 +99,15 @@ function everythingIn(folder: string): string {
     .join("\n");
 }
 
-describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (seed) => {
-  it("keep to themselves what they see, do, remember and ask", async () => {
+describe.each(SEEDS)("the agents of many people at the same time, seed %i", (seed) => {
+  it("share no data, actions, memory or approvals", async () => {
     const room = await privacyRoom({ seed, tools: EVERYTHING });
     const { witness, store } = room;
     const environment = around();
     const actors = PEOPLE.flatMap((person) => [dm(person), OWN, ALL].map((spot) => room.actor(person, spot)));
     await Promise.all(actors.map((actor) => life(room, actor, 3)));
 
-    // Lists and searches repeat it: what counts is what begins with it.
+    // Lists and searches repeat it: only texts that start with it count.
     const endsOf = ({ id, mark }: Begun): readonly Shown[] =>
       witness.shown.filter(({ words }) =>
         new RegExp(
@@ -116,7 +116,7 @@ describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (
       );
     const ending = witness.begun.filter(({ ends }) => ends);
     for (const one of ending) await witness.until(`the end of ${one.id}`, () => endsOf(one)[0]);
-    // Six have begun afresh: what they had said is remembered where they said it.
+    // Six started a new session: their messages are flushed to the memory of their chat.
     const isLookedThrough = (): boolean =>
       room.logged().split("a session was flushed").length > PEOPLE.length * 2;
     while (!isLookedThrough()) await pause();
@@ -126,7 +126,7 @@ describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (
       const { words = "" } = witness.told.find((one) => one.mark === mark) ?? {};
       expect(words).toMatch(/^- said z/m);
     }
-    // What others have tried to end runs on.
+    // Processes that others tried to end still run.
     const running = await store.processes.listProcesses({ asker: { everyone: true }, limit: 200 });
     const staying = witness.begun.filter(({ ends }) => !ends);
     expect(new Set(running.map(({ id }) => id))).toEqual(new Set(staying.map(({ id }) => id)));
@@ -148,7 +148,7 @@ describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (
     ];
     for (const secret of SECRETS) expect(everything.some((text) => text.includes(secret))).toBe(false);
 
-    // A judge who has seen nothing says nothing.
+    // A judge without evidence proves nothing.
     const told = (what: string, pattern: RegExp): number =>
       witness.told.filter((one) => one.what === what && pattern.test(one.words)).length;
     const commands = told("terminal", /LEFT=/);
@@ -162,8 +162,8 @@ describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (
   });
 });
 
-describe("one person's agent at work", () => {
-  it("is stopped by that person, there, and by nobody else's message", async () => {
+describe("one person's running agent", () => {
+  it("is stopped only by that person's message in that chat", async () => {
     const room = await privacyRoom({ seed: 1, tools: EVERYTHING, busy: "interrupt" });
     const { witness, store, workspace } = room;
     const environment = around();
@@ -208,8 +208,8 @@ describe("one person's agent at work", () => {
   });
 });
 
-describe("where nothing is configured", () => {
-  it("gives members, and everyone in groups, nothing but harmless tools, whatever they say", async () => {
+describe("the default configuration", () => {
+  it("gives members and groups only harmless tools, for every message", async () => {
     const room = await privacyRoom({ seed: 1, tools: DEFAULT_TOOLS });
     const { witness, store } = room;
     const dangerous = TOOL_NAMES.filter((name) => !HARMLESS_TOOLS.includes(name));
@@ -241,8 +241,8 @@ describe("where nothing is configured", () => {
   });
 });
 
-// A judge that cannot condemn proves nothing.
-describe("the verdict", () => {
+// A check that cannot fail proves nothing.
+describe("the privacy check of tools", () => {
   const origins = new Map<string, Origin>([
     ["zannx1", { person: "ann", spot: dm("ann"), background: false }],
     ["zannx2", { person: "ann", spot: OWN, background: false }],
@@ -255,7 +255,7 @@ describe("the verdict", () => {
   const told = (mark: string, words: string) =>
     crossedIn({ origins, shown: [], told: [{ mark, what: "env", words }] });
 
-  it("finds nothing where nothing is wrong", () => {
+  it("accepts a correct run", () => {
     expect(shown("ann", dm("ann"), "zannx1 zannx2")).toEqual([]);
     expect(shown("bob", ALL, "zannx3 zbobx5")).toEqual([]);
     expect(shown("bob", dm("bob"), "zbobx4 zbobx5")).toEqual([]);
@@ -264,15 +264,15 @@ describe("the verdict", () => {
   });
 
   it.each([
-    ["another's words in a direct chat", shown("bob", dm("bob"), "zannx1")],
-    ["private words in a group", shown("ann", OWN, "zannx1")],
-    ["another's words in a group where each has their own", shown("bob", OWN, "zannx2")],
-    ["a topic's words in a direct chat", shown("ann", dm("ann"), "zannx3")],
-    ["a group's words in a topic of another", shown("bob", ALL, "zbobx4")],
-    ["a tool that gives back another's words", told("zannx2", "LEFT=zbobx4")],
-    ["a prompt with private words in a group", told("zannx2", "likes zannx1")],
-    ["a mark that nobody has said", told("zannx1", "zcydx9")],
-  ])("condemns %s", (_, crossed) => {
+    ["another person's text in a direct chat", shown("bob", dm("bob"), "zannx1")],
+    ["private text in a group", shown("ann", OWN, "zannx1")],
+    ["another person's text in a group with separate conversations", shown("bob", OWN, "zannx2")],
+    ["text of a topic in a direct chat", shown("ann", dm("ann"), "zannx3")],
+    ["text of a group in another topic", shown("bob", ALL, "zbobx4")],
+    ["a tool that returns another person's text", told("zannx2", "LEFT=zbobx4")],
+    ["a prompt with private text in a group", told("zannx2", "likes zannx1")],
+    ["an invented mark", told("zannx1", "zcydx9")],
+  ])("detects %s", (_, crossed) => {
     expect(crossed).toHaveLength(1);
   });
 });

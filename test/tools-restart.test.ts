@@ -22,25 +22,25 @@ const API_KEY = "sk-live-0123456789abcdefghijklmnop";
 
 interface RestartScene extends GatewayScene {
   readonly store: Store;
-  /** A gateway whose agent answers so. */
+  /** A gateway whose agent gives these answers. */
   answering(answers: Readonly<Record<string, readonly unknown[]>>): Promise<GatewayProgram>;
-  /** Says it, and waits for these words. */
+  /** Sends the text, and waits for this answer. */
   say(words: string, until: string): Promise<void>;
-  /** All that agents were told by their tools, in order. */
+  /** All tool results of agents, in order. */
   results(): Promise<readonly string[]>;
-  /** Kills a gateway that has nothing more to say. */
+  /** Kills a gateway without pending deliveries. */
   kill(gateway: GatewayProgram): Promise<void>;
   program(start: string): Promise<Process>;
   until(process: Process, isSo: (row: Process, printed: string) => boolean): Promise<Process>;
-  /** As if nobody had said anything for a while. */
+  /** Simulates a time without messages. */
   passed(ms: number): void;
-  /** How often the chat has been told of the end of this process. */
+  /** The notices in the chat about the end of this process. */
   ends(process: Process): Promise<readonly string[]>;
-  /** The session in which Ada's chat is now. */
+  /** The current session of Ada's chat. */
   session(): Promise<string>;
 }
 
-/** The owner's chat with a real gateway on a fake Telegram, and nothing left of it when the test is over. */
+/** The owner's chat with a real gateway on a fake Telegram. Everything is removed after the test. */
 async function restartScene(): Promise<RestartScene> {
   const scene = await gatewayScene();
   const { home, fake, chat } = scene;
@@ -70,7 +70,7 @@ async function restartScene(): Promise<RestartScene> {
     return (await store.conversations.findConversations({ asker: everyone, source }))[0]?.session ?? "";
   }
   async function eventually<Found>(find: () => Promise<Found | undefined>): Promise<Found> {
-    // Other programs write these rows: they have to be looked at.
+    // Other processes write these rows, so this polls.
     for (;;) {
       const found = await find();
       if (found !== undefined) return found;
@@ -95,7 +95,7 @@ async function restartScene(): Promise<RestartScene> {
       return (said ?? []).filter(({ role }) => role === "tool").map(getText);
     },
     async kill(gateway) {
-      // What is shown and not yet settled would be repeated, with a mark: that is another test's.
+      // A message that is shown but not settled would be repeated with a mark, which another test covers.
       const open = "select 1 from deliveries where state in ('waiting', 'sending')";
       await eventually(async () => look(file, (db) => db.prepare(open).get() === undefined) || undefined);
       await killed(gateway);
@@ -132,7 +132,7 @@ const use = (name: string, given: object): object => ({ use: name, arguments: gi
 const inTerminal = (command: string): object => use("terminal", { command, background: true, pty: true });
 const ended = ({ status }: Process): boolean => status.state === "ended";
 
-/** Everything that is written in a folder, as one text. */
+/** The content of all files in a folder, as one text. */
 function everythingIn(folder: string, but: readonly string[]): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !but.includes(entry.name))
@@ -140,8 +140,8 @@ function everythingIn(folder: string, but: readonly string[]): string {
     .join("\n");
 }
 
-describe("programs in a terminal of their own, while gateways fall and are started again", () => {
-  it("are spoken to across all of it, and their chat is told once how they ended", async () => {
+describe("terminal processes while gateways crash and restart", () => {
+  it("accept input after every restart, and their chat gets one notice of their end", async () => {
     const scene = await restartScene();
     const { chat, fake, run, until } = scene;
     const question = `bash -c 'read -r -p "Name? " name; echo "hello $name"; exit 5'`;
@@ -154,7 +154,7 @@ describe("programs in a terminal of their own, while gateways fall and are start
     const bash = await scene.program("bash");
     await until(python, (_, printed) => printed.includes(">>>"));
     await until(bash, (_, printed) => printed.includes("Name?"));
-    // The command line speaks to the same programs while the gateway runs.
+    // The command line accesses the same processes while the gateway runs.
     expect(await run(["processes", "write", python.id, "x = 41", "--enter"])).toMatchObject({ code: 0 });
     const before = await scene.session();
 
@@ -180,12 +180,12 @@ describe("programs in a terminal of their own, while gateways fall and are start
     expect(polled).toContain('"status":"running"');
     expect(polled).toMatch(/print\(x \+ 1\)\\n42\\n/);
     expect(logged).toContain("Name? A");
-    // Nobody spoke for longer than the policy allows, but something runs here.
+    // The idle time of the policy is over, but a process runs here.
     expect(await scene.session()).toBe(before);
 
     await scene.kill(gateway);
     scene.passed(3 * HOUR);
-    // It ends while there is no gateway: the next one tells.
+    // It ends without a gateway: the next one reports it.
     expect(await run(["processes", "write", bash.id, "da", "--enter"])).toMatchObject({ code: 0 });
     expect((await until(bash, ended)).status).toMatchObject({ exit: { code: 5 } });
     gateway = await scene.answering({ still: ["Here."] });
@@ -220,8 +220,8 @@ describe("programs in a terminal of their own, while gateways fall and are start
   });
 });
 
-describe("a command that an agent waits for, when its gateway is killed", () => {
-  it("runs on; its real end is told after the restart, and nothing is done again", async () => {
+describe("a foreground command whose gateway is killed", () => {
+  it("continues, its real end is reported after the restart, and nothing runs twice", async () => {
     const scene = await restartScene();
     const { chat, fake, home, until } = scene;
     const [done = "", go = ""] = ["done", "go"].map((name) => join(`${home}.workspace`, "owner", name));
@@ -253,11 +253,11 @@ describe("a command that an agent waits for, when its gateway is killed", () => 
   });
 });
 
-describe("programs of a gateway that runs", () => {
-  it("are listed, shown and ended from the command line, and see and print no secret", async () => {
+describe("processes of a running gateway", () => {
+  it("are listed, shown and ended from the command line, and neither get nor print a secret", async () => {
     const scene = await restartScene();
     const { chat, fake, home, run, until } = scene;
-    // As earlier versions left it: the gateway takes it along.
+    // As earlier versions left it: the gateway moves it.
     mkdirSync(join(home, "workspace", "owner"), { mode: 0o700, recursive: true });
     const leaked = join(home, "workspace", "owner", "leaked");
     writeFileSync(leaked, `${SECRET} and ${API_KEY}`);

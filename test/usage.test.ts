@@ -17,7 +17,7 @@ const everyone = { everyone: true } as const;
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
 
-/** What the endpoint reports for its n-th request, no two alike. Of every third it does not tell the cost. */
+/** The usage that the endpoint reports for its n-th request, always different. Every third has no cost. */
 function report(n: number) {
   return {
     prompt_tokens: 100_000 * n + 700 * n,
@@ -29,7 +29,7 @@ function report(n: number) {
   };
 }
 
-/** The same as our counters should have it, worked out here by hand. */
+/** The expected counters, computed here. */
 function counted(n: number): UsageDelta {
   return {
     inputTokens: 100_000 * n + 400 * n,
@@ -50,7 +50,7 @@ const remember = (text: string) => ({
 });
 
 describe("the usage of a conversation with a model over HTTP", () => {
-  it("agrees with what the endpoint reported, to the token, by purpose, session, person and day", async () => {
+  it("equals the usage that the endpoint reported, by purpose, session, person and day", async () => {
     const server = await modelServer(
       { say: ["One."], usage: report(1) },
       { say: ["Two."], usage: report(2) },
@@ -81,7 +81,7 @@ describe("the usage of a conversation with a model over HTTP", () => {
     await chat.say(`second ${long}`);
     await chat.sent(2);
     for (let n = 0; n < 4; n += 1) {
-      // Only the exchanges before the last three are summed up.
+      // Only the exchanges before the last three are summarised.
       const messages = [
         { role: "user", parts: [{ type: "text", text: `q${n} ${long}` }] },
         { role: "assistant", parts: [{ type: "text", text: `a${n}` }] },
@@ -153,7 +153,7 @@ describe("the usage of a conversation with a model over HTTP", () => {
     );
   });
 
-  it("counts a request that failed, was given up or came to nothing, if the endpoint reported it", async () => {
+  it("counts a request that failed, was stopped or gave no result, if the endpoint reported it", async () => {
     const server = await modelServer(
       { say: ["One."], usage: report(1) },
       { say: [""], usage: report(2) },

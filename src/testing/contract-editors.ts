@@ -188,12 +188,12 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
 
     rule("takes over a crashed turn of any process, because it blocks its own messages", async (scene) => {
       const at = await createEditorScene(scene);
-      const fell = requireValue((await scene.take(ANN, "chat", { claim: GATEWAY })).turn);
+      const crashed = requireValue((await scene.take(ANN, "chat", { claim: GATEWAY })).turn);
       assert.equal((await scene.take(at.editor, "edit", { claim: OWN })).turn, undefined);
       assert.equal(await at.claim(OWN), undefined);
       await scene.store.runners.retire({ runner: "g1" });
       const again = requireValue(await at.claim(OWN));
-      assert.deepEqual([again.number, again.attempt, again.target], [fell.number, 2, ANN]);
+      assert.deepEqual([again.number, again.attempt, again.target], [crashed.number, 2, ANN]);
       const next = (await scene.finish(again, "", { next: OWN })).next;
       assert.deepEqual(await at.texts(next), ["edit"]);
     });

@@ -123,7 +123,7 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
       assert.deepEqual(
         left.map((one) => one.id),
         [buildProcessId(3)],
-        "what runs for someone else stays",
+        "processes of others stay",
       );
       assert.equal(await store.processes.readProcessOutput({ asker: EVERYONE, id }), undefined);
     });

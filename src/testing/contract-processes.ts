@@ -138,7 +138,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(
         ended,
         throwIfRefused(requireValue(ends.find((one) => !isRefused(one)))),
-        "what came later has changed nothing",
+        "later calls changed nothing",
       );
       assertRefused(await scene.store.processes.endProcess({ ...late, id: buildProcessId(9) }), "not_found");
     });

@@ -182,7 +182,7 @@ async function twoEditors(at: Desk, session: string, aim: AimAtAnswer, random: R
 }
 
 function killAfter(sitting: Sitting, ms: number): void {
-  setTimeout(sitting.kill, ms).unref(); // what is gone already cannot be killed
+  setTimeout(sitting.kill, ms).unref(); // the process may have ended already
 }
 
 function killAtPiece(sitting: Sitting, pieces: number): void {

@@ -83,7 +83,7 @@ export function startWire({ home, agent, environment, asked }: WireOptions): Wir
   child.stderr.setEncoding("utf8").on("data", (data: string) => {
     err += data;
   });
-  child.stdin.on("error", () => {}); // it is killed while somebody still speaks
+  child.stdin.on("error", () => {}); // it may be killed during a write
   const ended = new Promise<WireEnd>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {

@@ -100,7 +100,7 @@ export function editorRoom({ agent, clock = systemClock, gateway }: RoomOptions)
         signal: ending.signal,
         clock,
       });
-      ended.catch(() => {}); // whoever waits for it meets it
+      ended.catch(() => {}); // the caller that awaits it gets the error
       const editor = editorAt(input, output, { cwd, ...options });
       onTestFinished(async () => {
         editor.hangUp();

@@ -2,14 +2,14 @@ import { check, checkIndex, type Findings, keysIn } from "../kill/checker.ts";
 import type { Operation } from "../kill/journal.ts";
 
 /**
- * Holds a copy against the journal of those who wrote the original. A copy is of one instant: whatever was acknowledged
- * when it was begun is there, and so is whatever was acknowledged before anything that is there began; the rest is there
- * whole or not at all.
+ * Compares a copy with the journal of the writers. A copy is of one instant: it contains every operation that was
+ * acknowledged before the copy started, and every operation that was acknowledged before another contained one started;
+ * it contains the others completely or not at all.
  */
 export function checkCopy(
   copy: string,
   journal: readonly Operation[],
-  /** How many lines had been heard when the copy was begun, and when it was surely made. */
+  /** The number of received lines before the copy started, and when it was certainly complete. */
   { before, after }: { readonly before: number; readonly after: number },
 ): Findings {
   const present = keysIn(copy);

@@ -20,12 +20,12 @@ export interface BackupKillReport extends Findings {
   /** Copies that were made, restored and checked. */
   readonly copies: number;
   readonly kills: number;
-  /** Kills of a writer that met an operation that had begun and was not acknowledged, or of a copy that was being made. */
+  /** Kills of a writer during an unacknowledged operation, or of a backup in progress. */
   readonly inFlight: number;
-  /** Operations that were acknowledged. */
+  /** Acknowledged operations. */
   readonly operations: number;
   readonly errors: string[];
-  /** The last copy, for those who want to spoil it. */
+  /** The last copy, so that a test can damage it. */
   readonly last?: Copy;
   readonly journal: readonly Operation[];
 }
@@ -38,14 +38,14 @@ interface Copy {
 }
 
 const LOOPS = 64;
-/** Each session rests up to so long after each operation, so that a home stays small enough to be copied often. */
+/** The maximum pause of a session after each operation, so that a home stays small enough for frequent copies. */
 const PAUSE_MS = 60;
-/** So many copies are taken of one home, then another one begins. */
+/** The number of copies of one home, before another home starts. */
 const COPIES_PER_HOME = 10;
 
 /**
- * Copies homes with `postrider backup` while 64 sessions write there and the process that writes them is killed again and
- * again; some copies and some restores are killed as well. Each copy is restored and held against what was acknowledged.
+ * Copies homes with `postrider backup` while 64 sessions write there and the writing process is killed repeatedly; some
+ * copies and some restores are killed as well. Each copy is restored and compared with the acknowledged operations.
  */
 export async function driveBackupKills(plan: BackupKillPlan): Promise<BackupKillReport> {
   const { folder, seed, backups, progress } = plan;
@@ -85,13 +85,13 @@ export async function driveBackupKills(plan: BackupKillPlan): Promise<BackupKill
       last = copy;
     }
     const isGood = findings.lost.length + findings.doubled.length + findings.broken.length === 0;
-    // What was found wrong stays, and so does the last.
+    // Keeps wrong copies, and the last one.
     if (isGood && report.copies < backups) rmSync(place, { recursive: true });
   }
   return { ...report, ...findings, ...(last !== undefined && { last }), journal };
 }
 
-/** One copy, made and restored into a home of its own. Undefined if it was killed before it had its name. */
+/** One copy, restored into a separate home. Undefined if it was killed before it was complete. */
 async function copyOnce(
   place: string,
   name: string,
@@ -101,7 +101,7 @@ async function copyOnce(
 ): Promise<Copy | undefined> {
   const file = join(place, `${name}.copy`);
   const before = writers.heard();
-  // Drawn beforehand, so that what comes next does not depend on how far this one gets.
+  // Drawn in advance, so that later numbers do not depend on the progress of this copy.
   const [isKilled, isRestoreKilled] = [random.next() < 0.2, random.next() < 0.2];
   const [killAt, restoreKillAt] = [random.between(100, 700), random.between(100, 700)];
   const backup = startProgram(place, ["backup", file, "--json"]);
@@ -127,7 +127,7 @@ async function copyOnce(
     const { signal } = await killedAfter(restore, restoreKillAt);
     if (signal === "SIGKILL") report.kills += 1;
   }
-  // After a kill there is a whole database or none.
+  // After a kill there is a complete database or none.
   if (!existsSync(database)) {
     const { code, err } = await runProgram(home, "restore", file);
     if (code !== 0) {
@@ -139,7 +139,7 @@ async function copyOnce(
   return { database, before, after: writers.heard() };
 }
 
-/** One process after the other works in the home; each is killed after a while. */
+/** One process after another works in the home; each is killed after a while. */
 class Writers {
   kills = 0;
   inFlight = 0;
@@ -157,12 +157,12 @@ class Writers {
   constructor(file: string, seed: number, random: Random) {
     this.#file = file;
     this.#seed = seed;
-    // Of its own, or the moments of the copies would depend on how fast the writers are.
+    // A separate generator, because the times of the copies must not depend on the speed of the writers.
     this.#random = seeded(random.between(0, 1_000_000_000));
     this.#done = this.#run();
   }
 
-  /** Lines that all processes have said so far. */
+  /** The number of lines of all processes so far. */
   heard(): number {
     return this.#earlier + (this.#child?.lines.length ?? 0);
   }

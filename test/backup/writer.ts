@@ -1,4 +1,4 @@
-/** 64 sessions talk without pause: a turn each, over and over, until told to stop. Says what was acknowledged. */
+/** 64 sessions run turns without pause until they are stopped. Reports the acknowledged turns. */
 import { buildRouting, localRunner, sqliteStore, throwIfRefused } from "../../src/index.ts";
 import { say, told } from "../support/child.ts";
 import { settings } from "../support/routing.ts";
@@ -7,7 +7,7 @@ export const SESSIONS = 64;
 
 export type SaidByTalker =
   | { readonly step: "running" }
-  /** Everything that was acknowledged when it was asked. */
+  /** All turns that were acknowledged at the time of the request. */
   | { readonly step: "so far"; readonly finished: readonly number[] }
   | { readonly step: "stopped"; readonly finished: readonly number[] };
 

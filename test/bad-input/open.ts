@@ -1,4 +1,4 @@
-/** Opens a database and says what came of it. */
+/** Opens a database and prints the error code. */
 import { type PostriderError, sqliteStore } from "../../src/index.ts";
 import { say } from "../support/child.ts";
 

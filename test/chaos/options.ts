@@ -19,7 +19,7 @@ ${PARTS.map(({ option, usual, help }) => `  ${`--${option} N`.padEnd(19)}  ${hel
   --help               this text
 `;
 
-/** Throws a sentence for the person who typed it. */
+/** Throws an error with a sentence for the person who typed it. */
 export function optionsFrom(args: readonly string[], now: number): Options {
   const lengths = Object.fromEntries(PARTS.map(({ option }) => [option, { type: "string" as const }]));
   const { values } = parseArgs({
@@ -52,7 +52,7 @@ export function optionsFrom(args: readonly string[], now: number): Options {
   };
 }
 
-/** The command that does the same again. */
+/** The command that repeats the run. */
 export function again({ seed, parts }: Options): string {
   const only = parts.length === PARTS.length ? [] : parts.map(({ part }) => `--only ${part.name}`);
   const lengths = parts.map(({ part, length }) => `--${part.option} ${length}`);

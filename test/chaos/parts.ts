@@ -20,13 +20,13 @@ import { driveToolKills, type ToolKillReport } from "../tools-kill/drive.ts";
 import type { Row } from "./table.ts";
 
 export interface Part {
-  /** As `--only` takes it. */
+  /** Its name for `--only`. */
   readonly name: string;
-  /** The option that says how long it is. */
+  /** The option that sets its length. */
   readonly option: string;
   readonly usual: number;
   readonly quick: number;
-  /** What the option counts. */
+  /** The unit of the option. */
   readonly help: string;
   run(task: Task): Promise<Omit<Row, "part">>;
 }
@@ -39,10 +39,10 @@ export interface Task {
   readonly progress: (text: string) => void;
 }
 
-/** One conversation with an editor, or with an agent that works; the next begins in a home of its own. */
+/** Kills in one conversation with an editor or an agent; the next conversation starts in a new home. */
 const KILLS_PER_TALK = 30;
 
-/** Every part is one of the tests' schedules, at full length. */
+/** Every part is one of the schedules of the tests, at full length. */
 export const PARTS: readonly Part[] = [
   {
     name: "kills",

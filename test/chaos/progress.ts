@@ -2,13 +2,13 @@ import type { WriteStream } from "node:tty";
 
 export interface ProgressLine {
   at(text: string): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 
 const EVERY_MS = 500;
 
-/** One line that tells how far a part is, for people who watch; nothing where nobody does. */
+/** One line with the progress of a part in a terminal; nothing without a terminal. */
 export function progressLine(
   output: Pick<WriteStream, "isTTY" | "columns" | "write">,
   name: string,

@@ -29,7 +29,7 @@ async function main(): Promise<number> {
   return isAllGood ? 0 : 1;
 }
 
-/** Runs one part in a folder of its own, which stays when something went wrong. */
+/** Runs one part in its own folder, which is kept after a failure. */
 async function run(part: Part, seed: number, length: number): Promise<Row> {
   const folder = temporaryFolder();
   const start = performance.now();

@@ -1,4 +1,4 @@
-/** What one part did and found. */
+/** The work and the findings of one part. */
 export interface Row {
   readonly part: string;
   readonly operations: number;
@@ -7,7 +7,7 @@ export interface Row {
   readonly lost: readonly string[];
   readonly doubled: readonly string[];
   readonly errors: readonly string[];
-  /** Worth knowing, and no failure. */
+  /** Information, not a failure. */
   readonly notes: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function tableOf(rows: readonly Row[]): string[] {
   );
 }
 
-/** What went wrong, a line each. */
+/** The failures, one per line. */
 export function findingsOf({ lost, doubled, errors }: Row): string[] {
   return Object.entries({ lost, doubled, errors }).flatMap(([what, list]) => {
     const lines = list.slice(0, SHOWN).map((one) => `${what}: ${one}`);

@@ -1,4 +1,4 @@
-/** A process that makes daily copies by the clock it is told. */
+/** A process that makes daily copies by a clock that the test controls. */
 
 import { startDailyCopies } from "../../src/apps/daily-copies.ts";
 import { resolveHome } from "../../src/apps/home.ts";

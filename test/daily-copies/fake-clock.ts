@@ -1,6 +1,6 @@
 import type { CopyClock } from "../../src/apps/daily-copies.ts";
 
-/** A clock that goes when told, and waits at each step until whoever was called has set the next alarm. */
+/** A clock that the test moves. It waits at each step until the called function has set the next timer. */
 export function fakeCopyClock(start: number): CopyClock & { pass(ms: number): Promise<void> } {
   let now = start;
   let alarm: { at: number; run(): void } | undefined;

@@ -1,4 +1,4 @@
-/** Does what it is told at the instant it is told, so that two of them do the same thing at once. */
+/** Runs an order at a given instant, so that two processes run the same order at the same time. */
 import module from "node:module";
 import {
   createSessions,
@@ -22,7 +22,7 @@ export type Order =
       readonly from: number;
       readonly everyMs: number;
     }
-  /** Make a new database with one session in it. */
+  /** Create a new database with one session. */
   | {
       readonly do: "make";
       readonly file: string;
@@ -97,7 +97,7 @@ async function meet(source: SourceInput): Promise<Contact> {
   }
 }
 
-/** To the fraction of a millisecond, which no timer can do: the last stretch is spent looking at the clock. */
+/** Accurate to a fraction of a millisecond, unlike a timer: the last part is a busy wait. */
 async function until(at: number): Promise<void> {
   const left = at - instant();
   if (left > 3) await new Promise((resolve) => setTimeout(resolve, left - 2));

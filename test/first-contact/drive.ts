@@ -9,7 +9,7 @@ import type { Answer, Contact, Mode, Order } from "./child.ts";
 
 export interface ContactReport {
   readonly contacts: number;
-  /** Contacts where each process had begun before the other was answered. */
+  /** Contacts where each process had started before the other got its result. */
   readonly atOnce: number;
   readonly conversations: number;
   readonly sessions: number;
@@ -18,7 +18,7 @@ export interface ContactReport {
   readonly errors: string[];
 }
 
-/** Two processes meet each of many people for the first time, at the same instant. */
+/** Two processes handle the first contact of each of many people at the same instant. */
 export async function driveFirstContacts(plan: {
   readonly file: string;
   readonly seed: number;
@@ -49,7 +49,7 @@ async function met(child: Child): Promise<readonly Contact[]> {
   return answer.said === "met" ? answer.contacts : [];
 }
 
-/** Direct chats, groups where each has their own conversation, and threads that all share. */
+/** Direct chats, groups with a conversation per person, and shared threads. */
 function sourceFor(index: number, random: Random): SourceInput {
   const id = `${index}`;
   return random.pick<SourceInput>([
@@ -93,7 +93,7 @@ function compare(
   return { contacts, atOnce, conversations, sessions, lost, doubled, errors };
 }
 
-/** Two processes make the same new database at the same instant, again and again. Returns what went wrong. */
+/** Two processes create the same new database at the same instant, repeatedly. Returns the errors. */
 export async function driveCreations(folder: string, times: number): Promise<string[]> {
   const problems: string[] = [];
   const children = [start(), start()] as const;
@@ -101,7 +101,7 @@ export async function driveCreations(folder: string, times: number): Promise<str
     await Promise.all(children.map((child) => child.heard<Answer>(({ said }) => said === "ready")));
     for (let time = 0; time < times; time += 1) {
       const file = join(folder, `new-${time}.db`);
-      // Without threads to start, the two are closer together; with them, it is what programs do.
+      // Without threads to start, both are closer together; with them, it is what programs do.
       const mode: Mode = time % 4 === 3 ? "workers" : "in-process";
       const at = instant() + 10;
       const made = await Promise.all(

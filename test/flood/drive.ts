@@ -18,29 +18,29 @@ export interface FloodPlan {
   /** An empty folder. */
   readonly folder: string;
   readonly seed: number;
-  /** How often everyone floods and the gateway is killed in it; as many floods are measured without a kill. */
+  /** The number of floods with a kill; the same number is measured without one. */
   readonly kills: number;
   readonly progress?: (text: string) => void;
 }
 
-/** The verdict is about the honest people alone: only their texts hold marks. */
+/** The verdict covers only the honest people: only their texts contain marks. */
 export interface FloodReport extends Verdict {
   readonly kills: number;
   readonly flood: number;
-  /** Deliveries that were on their way when the process was killed. */
+  /** Deliveries in progress when the process was killed. */
   readonly leftSends: number;
-  /** Rows that strangers have left among what was accepted. */
+  /** Inbox rows of strangers. */
   readonly strangerRows: number;
-  /** Messages that strangers got, repetitions after kills not counted. */
+  /** Messages to strangers, without repetitions after kills. */
   readonly strangerAnswers: number;
-  /** How long honest people waited for an answer: the median without a flood, and in one. */
+  /** The median time until the answer to an honest person, without and during a flood. */
   readonly quietMs: number;
   readonly floodMs: number;
   readonly errors: readonly string[];
 }
 
 export const STRANGERS = 3;
-/** How much longer than without a flood, in the same run, the median honest person may wait in one. */
+/** The maximum factor by which a flood may slow down the median answer to an honest person in the same run. */
 export const MOST_TIMES_SLOWER = 40;
 const MEMBERS = 2;
 const HONEST = 5;
@@ -56,8 +56,8 @@ interface Honest {
 }
 
 /**
- * Strangers and members flood a gateway on Telegram while honest people talk to it. In every second flood the gateway is
- * killed and started again. The seed fixes when.
+ * Strangers and members flood a gateway on Telegram while honest people write to it. In every second flood the gateway is
+ * killed and restarted. The seed determines when.
  */
 export async function driveFlood(plan: FloodPlan): Promise<FloodReport> {
   const { folder, seed, kills } = plan;
@@ -124,7 +124,7 @@ async function meet(people: FakeControls, user: number, name: string): Promise<H
   return { name, user, chat: await people.openDm(user), said: 0 };
 }
 
-/** Every honest person says one thing. Resolves with how long each waited for the answer. */
+/** Every honest person sends one text. Resolves with the time until each answer. */
 function askAll(people: FakeControls, honest: readonly Honest[], errors: string[]): Promise<number[]> {
   return Promise.all(
     honest.map(async (person) => {

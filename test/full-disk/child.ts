@@ -1,4 +1,4 @@
-/** Writes under a limit on the size of files until nothing fits; goes on when told that the limit is gone. */
+/** Writes under a limit on the file size until nothing fits; continues when the limit is raised. */
 import { createSessions, OWNER, PostriderError, sqliteStore } from "../../src/index.ts";
 import { say, told } from "../support/child.ts";
 import { commitsInLog } from "../support/database.ts";
@@ -7,7 +7,7 @@ export interface SaidByWriter {
   readonly step: "batch" | "filled" | "after";
   /** `ok` or an error's code, in the order of the calls. */
   readonly outcomes: readonly string[];
-  /** The first words of the messages that were acknowledged, in order. */
+  /** The first words of the acknowledged messages, in order. */
   readonly stored: readonly string[];
   readonly commits?: number;
   readonly commitsOfOneTick?: number;
@@ -18,7 +18,7 @@ const who = { person: OWNER };
 const store = await sqliteStore({ file, mode: mode === "in-process" ? mode : "workers" });
 const sessions = createSessions({ store });
 
-/** Appends each list of texts by a call of its own, all in one tick. */
+/** Appends each list of texts by a separate call, all in one tick. */
 async function append(...calls: readonly (readonly string[])[]) {
   const settled = await Promise.allSettled(
     calls.map((texts) =>

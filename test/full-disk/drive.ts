@@ -10,7 +10,7 @@ import { type Random, seeded } from "../support/random.ts";
 export interface FullDiskPlan {
   readonly file: string;
   readonly seed: number;
-  /** How often room runs out. */
+  /** How often the disk gets full. */
   readonly fills: number;
   readonly progress?: (text: string) => void;
 }
@@ -18,13 +18,13 @@ export interface FullDiskPlan {
 export interface FullDiskReport extends Findings {
   readonly fills: number;
   readonly kills: number;
-  /** Kills that met at least one operation that had begun and was not answered. */
+  /** Kills during at least one unacknowledged operation. */
   readonly inFlight: number;
-  /** Processes that were started when there was no room. */
+  /** Processes that were started on a full disk. */
   readonly startedFull: number;
-  /** How often a process went on in the same life when there was room again. */
+  /** How often the same process continued when there was space again. */
   readonly wentOn: number;
-  /** Operations that were acknowledged. */
+  /** Acknowledged operations. */
   readonly operations: number;
   /** Operations that were refused with `disk_full`. */
   readonly refused: number;
@@ -35,21 +35,21 @@ export interface FullDiskReport extends Findings {
 const LOOPS = 8;
 const CHECK_EVERY = 10;
 const PAGE = 4096;
-/** Less than opening a database takes after a kill, when the shared memory of its log has to be made again. */
+/** Less than opening a database needs after a kill, when the shared memory of its log is created again. */
 const LEAST = PAGE;
-/** Half of the log that SQLite lets grow before it writes it into the database. */
+/** Half of the write-ahead log that SQLite allows before a checkpoint. */
 const MOST = 8 * 1024 * 1024;
 const UNLIMITED = "unlimited";
-/** Reaching a limit takes milliseconds; a process that does neither is stuck. */
+/** Reaching a limit takes milliseconds; a process that does not is stuck. */
 const PATIENCE_MS = 30_000;
 
-/** Only Linux can change the limit of a process that runs; elsewhere SQLite's own limit has to do. */
+/** Only Linux can change the limit of a running process; other systems use SQLite's own limit. */
 const hasFileLimits = process.platform === "linux";
 
 /**
- * Lets processes work under limits that are set to random sizes, reached, lowered, and raised again; some are killed
- * while there is no room, some are started then. To SQLite a limit on the size of files is a full disk. The seed
- * fixes what is done, how far each limit is away, and what happens when it is reached.
+ * Runs processes under limits of random sizes that are reached, lowered and raised again; some processes are killed
+ * without space, some are started then. For SQLite, a limit on the file size is a full disk. The seed determines the
+ * operations, the distance of each limit, and the action when it is reached.
  */
 export async function driveFullDisk({ file, seed, fills, progress }: FullDiskPlan): Promise<FullDiskReport> {
   const random = seeded(seed);
@@ -112,7 +112,7 @@ export async function driveFullDisk({ file, seed, fills, progress }: FullDiskPla
   return { ...report, ...findings, operations, errors, journal };
 }
 
-/** One process from its first order to its end. */
+/** One process from its first order to its exit. */
 class Life {
   fills = 0;
   wentOn = 0;
@@ -136,7 +136,7 @@ class Life {
     this.#stop();
   }
 
-  /** The store's own limit, which nobody can lift: the next process has another. */
+  /** The store's own limit, which cannot be raised: the next process has another one. */
   async underPageLimit(): Promise<void> {
     const pages = look(this.#file, (db) => Number(db.pragma("page_count", { simple: true })));
     this.#go({ maxBytes: (pages + this.#random.between(0, 40)) * PAGE, keeps: true });
@@ -171,20 +171,20 @@ class Life {
     else this.#stop();
   }
 
-  /** The log grows until it is written into the database; before that it must meet the limit. */
+  /** The log grows until its checkpoint; it must reach the limit before. */
   #beyondLog(): number {
     const near = sizeOf(`${this.#file}-wal`) + this.#random.between(-16 * PAGE, 64 * PAGE);
     return Math.min(Math.max(LEAST, near), MOST);
   }
 
-  /** Every removal empties the log, unless the database has pages that may not be written. */
+  /** Every removal empties the log, unless the database has pages that cannot be written. */
   #withinDatabase(): number {
     return this.#random.between(LEAST, Math.max(LEAST, Math.min(sizeOf(this.#file) - 16 * PAGE, MOST / 8)));
   }
 
   #limit(bytes: number | typeof UNLIMITED): void {
     if (!hasFileLimits) return;
-    // The soft limit only: everybody may raise that again.
+    // Only the soft limit, which every user can raise again.
     execFileSync("prlimit", ["--pid", String(this.#child.pid), `--fsize=${bytes}:`], { stdio: "pipe" });
   }
 
@@ -214,7 +214,7 @@ class Life {
     return works;
   }
 
-  /** Whether so many more lines of this kind come in time. */
+  /** Whether this many more lines of this kind arrive in time. */
   async #hears(fits: (line: Line) => boolean, count: number): Promise<boolean> {
     let left = (this.#child.lines as readonly Line[]).filter(fits).length + count;
     const heard = this.#child

@@ -9,18 +9,18 @@ export interface ClockPlan {
   /** An empty folder. */
   readonly folder: string;
   readonly seed: number;
-  /** How often the system clock of a gateway is set. */
+  /** How often the system clock of a gateway is changed. */
   readonly steps: number;
   readonly progress?: (text: string) => void;
 }
 
 export interface ClockReport extends LoadReport {
   readonly steps: number;
-  /** Questions of the agent that were answered with yes in time. */
+  /** Approval requests that were allowed in time. */
   readonly allowed: number;
-  /** Texts that were answered later than a step of the clock may delay anything, in the messenger's own time. */
+  /** Texts whose answer took longer than a clock step may delay it, by the messenger's clock. */
   readonly late: readonly string[];
-  /** How long the slowest answer took. */
+  /** The time of the slowest answer. */
   readonly slowestMs: number;
 }
 
@@ -28,13 +28,13 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STEPS_PER_KILL = 8;
 const PEOPLE = 12;
-/** No step of the clock delays anything by more than this; a turn may take 6 seconds, and a queue has a few. */
+/** The maximum delay by a clock step; a turn may take 6 seconds, and a queue has a few. */
 export const LATEST_MS: number = MINUTE;
 const TURN_MINUTES = 0.1;
 
 /**
- * People talk to a gateway whose system clock is set back and ahead again and again, by minutes or by days, while it
- * waits for retries, questions and turns that hang, and while it is killed and started anew under another time.
+ * People write to a gateway whose system clock is set back and ahead repeatedly, by minutes or by days, while
+ * retries, approvals and hanging turns are pending, and while it is killed and restarted with another time.
  */
 export async function driveClockSteps(plan: ClockPlan): Promise<ClockReport> {
   const { folder, seed, steps, progress } = plan;
@@ -48,7 +48,7 @@ export async function driveClockSteps(plan: ClockPlan): Promise<ClockReport> {
     ...(progress !== undefined && { progress }),
     variant: {
       lifeMs: 4000,
-      // Often enough that something waits for its retry whenever the clock is set.
+      // Often enough that a retry is pending at every clock change.
       messenger: { chances: { ...chances(seed), send: { delay: 0.1, fail: 0.2, wait: 0.05, cut: 0.02 } } },
       child: (random) => ({
         aheadMs: aheadBy(random),
@@ -76,7 +76,7 @@ export async function driveClockSteps(plan: ClockPlan): Promise<ClockReport> {
         const question = event.kind === "sent" ? /Errand of (p\d+)-/.exec(event.text) : null;
         const line = event.kind === "sent" ? event.buttons?.[0]?.[0]?.line : undefined;
         if (event.kind !== "sent" || question?.[1] === undefined || line === undefined) return;
-        // Whoever does not hear of it answers when the messenger is asked again.
+        // A failed press counts as no answer.
         void judge.press(event.chat, event.messageId, question[1], line).catch(() => {});
       },
     },
@@ -88,7 +88,7 @@ export async function driveClockSteps(plan: ClockPlan): Promise<ClockReport> {
   return { ...report, steps: made, late, slowestMs, allowed };
 }
 
-/** Half of the time the clock is right; else wrong by minutes, hours or days, in either direction. */
+/** Half of the time the clock is right; otherwise wrong by minutes, hours or days, in either direction. */
 function aheadBy(random: Random): number {
   const chance = random.next();
   if (chance < 0.4) return 0;
@@ -96,7 +96,7 @@ function aheadBy(random: Random): number {
   return random.between(-most, most);
 }
 
-/** Which texts were answered too late. Both instants are the messenger's, whose clock nobody sets. */
+/** The texts that were answered too late. Both times are from the messenger's clock, which is never changed. */
 export function latenessIn(witnessed: readonly Witnessed[]): {
   readonly late: readonly string[];
   readonly slowestMs: number;

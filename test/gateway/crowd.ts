@@ -8,7 +8,7 @@ import type { ChatPlace, Witnessed } from "./protocol.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { marksIn } from "./telling-agent.ts";
 
-/** Somebody's account in one place. */
+/** An account of a person in one chat. */
 interface Actor {
   readonly account: string;
   readonly place: ChatPlace;
@@ -24,7 +24,7 @@ function humanOf(account: string): string {
   return account === "annb" ? "ann" : account;
 }
 
-/** Direct chats, and one group with two topics, in which all of them speak. */
+/** Direct chats, and one group with two topics, in which all of them write. */
 const ACTORS: readonly Actor[] = PEOPLE.flatMap((account) => [
   { account, place: { chat: `dm-${account}`, type: "dm" as const } },
   { account, place: { chat: GROUP, type: "group" as const } },
@@ -51,17 +51,17 @@ const LOOKS = [
 ];
 
 export interface CrowdReport extends PrivacyVerdict {
-  /** What agents were given of a session that was neither said in it nor in what it was copied from. */
+  /** Marks that agents got in a session, and that are neither from it nor from its origin. */
   readonly strays: readonly string[];
-  /** What the gateway has logged as an error. */
+  /** Errors in the gateway's log. */
   readonly complaints: readonly string[];
   /** How many messages the bot has sent. */
   readonly sent: number;
 }
 
 /**
- * All of them at once, each after their own mind, over a messenger that brings things late and twice. The seed fixes what
- * is said and done; what meets what is the machine's.
+ * All people write at once, over a messenger that delivers late and twice. The seed determines the texts and commands;
+ * the order in which they meet depends on the machine.
  */
 export async function driveCrowd(
   judges: Judge,
@@ -88,7 +88,7 @@ export async function driveCrowd(
     const random = seeded(seed);
     const crowd: Crowd = { judge, world, nextMark: marks(), settled: settledIn(judge) };
     await Promise.all(ACTORS.map((actor) => talk(crowd, actor, seeded(random.between(1, 2 ** 31)), steps)));
-    // Whose answer was stopped in a group is not said there, so that some may have been waited for too little.
+    // A stopped answer in a group does not name its person, so some waits may be too short.
     const isAll = (): boolean => privacyVerdictOn(judge.witnessed, world).lost.length === 0;
     await judge.until("the last answers", isAll, LAST_ANSWERS_MS).catch(() => {});
     const sent = (await judge.shown()).length;
@@ -99,7 +99,7 @@ export async function driveCrowd(
   }
 }
 
-/** Both accounts of Ann's are known to be hers. */
+/** Links both accounts of Ann. */
 export async function linkAnn(file: string): Promise<void> {
   const store = await sqliteStore({ file, mode: "in-process" });
   for (const userId of PEOPLE.filter((account) => humanOf(account) === "ann"))
@@ -111,7 +111,7 @@ interface Crowd {
   readonly judge: Judge;
   readonly world: World;
   nextMark(account: string): string;
-  /** Every mark that has been answered, or was cancelled with its words. */
+  /** Every mark that was answered, or cancelled with a quote. */
   settled(): ReadonlySet<string>;
 }
 
@@ -121,11 +121,11 @@ async function talk(
   random: Random,
   steps: number,
 ): Promise<void> {
-  /** What has yet to be answered. */
+  /** The marks that are not answered yet. */
   let open: string[] = [];
-  /** How many of the answers that were stopped are accounted for. */
+  /** The number of stopped answers that are accounted for. */
   let forgiven = 0;
-  /** A command that comes late may stop the answer to what was said after it. */
+  /** A late command may stop the answer to a text that was sent after it. */
   const stopped = (): number =>
     judge.witnessed.filter(
       (event) =>
@@ -141,7 +141,7 @@ async function talk(
     const { messageId } = await say(`${mark} holiday${random.next() < 0.05 ? " pause 500" : ""}`);
     const chance = random.next();
     if (chance < 0.75) open.push(mark);
-    // Sometimes it waits behind something by then.
+    // Sometimes it is pending behind another text by then.
     else if (chance < 0.88) {
       if (random.next() < 0.7) await speak();
       await judge.change(place.chat, messageId, `${nextMark(account)} holiday`);
@@ -151,7 +151,7 @@ async function talk(
     }
   }
 
-  /** Waits until everything is answered. What was changed has been answered, or not, when what is said after it is. */
+  /** Waits until everything is answered. An edited text is settled when a later text is answered. */
   async function answered(): Promise<void> {
     for (let isDone = false; !isDone; ) {
       const [mark, stops] = [nextMark(account), stopped()];
@@ -181,7 +181,7 @@ async function talk(
     else if (chance < 0.75) await say(random.pick(LOOKS));
     else if (chance < 0.82) await say(`/title ${nextMark(account)} plans`);
     else if (chance < 0.85) await say(`/history ${random.pick(handles(judge.witnessed))}/1`);
-    // What all share is not left by one of them: the others' words would be cancelled.
+    // One person must not leave a shared session: pending texts of the others would be cancelled.
     else if (!world.isShared(place)) {
       await answered();
       const buttons = shownIn(judge.witnessed)
@@ -224,7 +224,7 @@ function settledIn(judge: Judge): Crowd["settled"] {
   };
 }
 
-/** Of whosever sessions: anyone may try. */
+/** The handles of all sessions: everyone may try any of them. */
 function handles(witnessed: readonly Witnessed[]): readonly string[] {
   const found = witnessed.flatMap((event) =>
     event.kind === "sent" ? [...event.text.matchAll(/`(?:\/resume )?([a-z0-9]{3,4})[`/]/g)] : [],

@@ -12,19 +12,19 @@ import type {
 /** One message of the bot as a person sees it now. */
 export interface ShownMessage extends Pick<SendRequest, "chat" | "thread" | "replyTo" | "buttons" | "files"> {
   readonly messageId: string;
-  /** When it first stood there, counted as everything that was witnessed. */
+  /** The number of its first event. */
   readonly seq: number;
   readonly text: string;
-  /** Every text it has had, in order. */
+  /** All its texts, in order. */
   readonly texts: readonly string[];
   readonly nonce: string;
 }
 
-/** The judge, and a hand to act in the messenger as the people there. */
+/** The judge, and controls of the people in the messenger. */
 export interface Judge {
   readonly url: string;
   readonly token: string;
-  /** What it has witnessed, as far as this process has asked. */
+  /** The events that this process has read so far. */
   readonly witnessed: readonly Witnessed[];
   say(
     place: ChatPlace,
@@ -37,30 +37,30 @@ export interface Judge {
   press(chat: string, messageId: string, person: string, line: string): Promise<void>;
   bringAgain(chat: string): Promise<void>;
   plan(fault: PlannedFault): Promise<void>;
-  /** Lets go of what is held. */
+  /** Releases held answers. */
   release(): Promise<void>;
   chances(chances?: MessengerOptions["chances"]): Promise<void>;
   reset(options: MessengerOptions): Promise<void>;
-  /** Asks until it is so, or for too long; looks whenever something has happened. */
+  /** Waits until the condition is true, and checks it after every event. Rejects after a time limit. */
   until<T>(
     what: string,
     look: (witnessed: readonly Witnessed[]) => T | undefined | false,
     patienceMs?: number,
   ): Promise<T>;
-  /** Hands over everything that is witnessed, in order, until the signal aborts. */
+  /** Passes all events in order, until the signal aborts. */
   follow(each: (event: Witnessed) => void, signal: AbortSignal): Promise<void>;
-  /** What the bot's messages in a chat, or in all, look like by now. */
+  /** The current messages of the bot in one chat or in all. */
   shown(chat?: string): Promise<readonly ShownMessage[]>;
-  /** For a tool whose effect is outside. */
+  /** The URL for tools with an outside effect. */
   readonly effects: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
-  /** Another messenger in the same process, of which this one knows nothing. */
+  /** Another, independent messenger in the same process. */
   another(options: MessengerOptions): Promise<Judge>;
-  /** Ends the process, with all its messengers. */
+  /** Ends the process with all its messengers. */
   stop(): Promise<void>;
 }
 
 const PATIENCE_MS = 25_000;
-/** Whoever follows looks this often whether it is over. */
+/** The interval at which a follower checks its signal. */
 const FOLLOW_MS = 500;
 
 export async function startJudge(options: MessengerOptions = {}): Promise<Judge> {
@@ -99,7 +99,7 @@ async function openMessenger(process: Process, options: MessengerOptions): Promi
   async function look(waitMs: number): Promise<void> {
     const after = witnessed.length;
     const answer = await ask(`report?after=${after}&wait=${waitMs}`);
-    // Two may ask at once: what both have heard is kept once.
+    // Two calls may run at once: events that both received are stored once.
     const more = (answer.witnessed as Witnessed[]).filter(({ seq }) => seq > witnessed.length);
     witnessed.push(...more);
   }
@@ -154,7 +154,7 @@ async function openMessenger(process: Process, options: MessengerOptions): Promi
   };
 }
 
-/** The bot's messages as they stand after all this, in the order in which they came. */
+/** The bot's current messages after these events, in order of their first event. */
 export function shownIn(witnessed: readonly Witnessed[]): readonly ShownMessage[] {
   const shown = new Map<string, ShownMessage>();
   for (const event of witnessed) {
@@ -174,7 +174,7 @@ export function shownIn(witnessed: readonly Witnessed[]): readonly ShownMessage[
   return [...shown.values()];
 }
 
-/** Starts a gateway of its own that receives as the judge's bot. Its `ready` line comes when it does. */
+/** Starts a separate gateway that receives as the judge's bot. It prints a `ready` line when it is connected. */
 export function startGatewayChild(options: ChildOptions): Child {
   return startChild(new URL("./child.ts", import.meta.url), [JSON.stringify(options)]);
 }

@@ -6,16 +6,16 @@ import type { Hit } from "./kill-switch.ts";
 import { STUCK } from "./protocol.ts";
 
 export interface ErrandOptions {
-  /** Where an errand is run: something outside that can be counted. */
+  /** The target of an errand: an outside effect that can be counted. */
   readonly effects: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   readonly hit: Hit;
 }
 
 /**
- * An agent that does what it is told in so many words: `[n1]` is a mark that it repeats, so that an answer can be traced
- * to what was said; `errand x` changes something outside; `pause 20` takes so many milliseconds over the answer; `long 2000`
- * makes it so long; `ask x` asks whether it may first; `stuck` and `stucklast` put a word into its first or its last part that
- * some messengers never take.
+ * An agent that follows simple instructions: it repeats marks such as `[n1]`, so that an answer can be matched with its
+ * text; `errand x` has an outside effect; `pause 20` delays the answer by 20 milliseconds; `long 2000` sets its length;
+ * `ask x` requests an approval first; `stuck` and `stucklast` add a word to its first or last part that some messengers
+ * never accept.
  */
 export function errandAgent({ effects, hit }: ErrandOptions): Agent {
   return {
@@ -54,7 +54,7 @@ export function errandAgent({ effects, hit }: ErrandOptions): Agent {
   };
 }
 
-/** What was said since the last answer that was given whole. */
+/** The text since the last complete answer. */
 function unanswered(history: readonly Message[]): readonly Message[] {
   const last = history.findLastIndex((message) => message.role === "assistant");
   return history.slice(last + 1).filter((message) => message.role === "user");

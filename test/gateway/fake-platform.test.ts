@@ -14,7 +14,7 @@ import { otherSide } from "./other-side.ts";
 import type { ChatPlace } from "./protocol.ts";
 
 let judge: Judge;
-/** Where nobody listens. */
+/** A URL without a listener. */
 let nowhere: string;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.each(["idempotent", "can_be_looked_up", "unknowable"] as const)(
   },
 );
 
-// A suite that no platform can fail proves nothing: each of these mistakes must be found.
+// A suite that no platform can fail proves nothing: it must detect each of these errors.
 describe("the contract of platforms", () => {
   type Mistake = (platform: Platform) => Partial<Platform>;
   const receiving =
@@ -74,7 +74,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "takes one chat after the other",
+      "handles one chat after another",
       "does not delay a chat while a message of another one is stored",
       receiving(({ receiveMessage }) => {
         let before: Promise<unknown> = Promise.resolve();
@@ -95,7 +95,7 @@ describe("the contract of platforms", () => {
       })),
     ],
     [
-      "forgets the thread",
+      "drops the thread",
       "passes text, chat, sender and id of a message, in every kind of chat",
       receiving(({ receiveMessage }) => ({
         receiveMessage({ source: { threadId: _, ...rest }, ...inbound }) {
@@ -113,7 +113,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "tries again by itself",
+      "retries by itself",
       "reports an unknown outcome after a broken connection, and is repeated only as its traits allow",
       ({ send }) => ({
         async send(out, signal) {
@@ -123,7 +123,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "calls a broken connection not sent",
+      "reports a broken connection as not sent",
       "reports an unknown outcome after a broken connection, and is repeated only as its traits allow",
       ({ send }) => ({
         async send(out, signal) {
@@ -133,7 +133,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "calls it unknown when nobody could be asked",
+      "reports an unreachable server as unknown",
       "reports an unreachable server as not sent, without the message as the cause",
       ({ send }) => ({
         async send(out, signal) {
@@ -143,7 +143,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "takes any difficulty for a refusal",
+      "reports every failure as a refusal",
       "reports that it must wait, and how long",
       ({ send }) => ({
         async send(out, signal) {
@@ -153,7 +153,7 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "tells the token in its errors",
+      "reveals the token in its errors",
       "fails with wrong credentials, without revealing them",
       ({ run }) => ({
         run: (receiver, signal) =>
@@ -171,11 +171,11 @@ describe("the contract of platforms", () => {
       }),
     ],
     [
-      "makes a new message of an edit",
+      "sends an edit as a new message",
       "replaces the message, and a repetition has no further effect",
       ({ send }) => ({ edit: (out, _, signal) => send(out, signal) }),
     ],
-  ])("notices a platform that %s", async (_, rule, mistake) => {
+  ])("detects a platform that %s", async (_, rule, mistake) => {
     const rules = new Map<string, () => Promise<void>>();
     const api = {
       describe: (_name: string, body: () => void) => body(),
@@ -198,7 +198,7 @@ describe("the judge", () => {
   const platform = (): ReturnType<typeof fakePlatform> =>
     fakePlatform({ url: judge.url, token: judge.token });
 
-  it("shows two messages where a nonce came twice and it does not know nonces", async () => {
+  it("shows two messages for one nonce if it ignores nonces", async () => {
     const there = await otherSide(judge, "unknowable", nowhere);
     const [place] = there.chats;
     if (place === undefined) throw new Error("no place");
@@ -212,7 +212,7 @@ describe("the judge", () => {
     expect((await judge.shown("dm-ann")).map(({ text }) => text)).toEqual(["twice", "twice"]);
   });
 
-  it("takes no text that is too long, and no word to somebody who has not spoken", async () => {
+  it("refuses a text that is too long, and a message to a person who has not written first", async () => {
     await judge.reset({});
     const place = source({ platform: "fake", chatType: "dm", chatId: "dm-ann", userId: "ann" });
     expect((await platform().send(createOutbound(place, "hi"), createPlatformSignal())).state).toBe(
@@ -225,7 +225,7 @@ describe("the judge", () => {
     expect(await judge.shown()).toEqual([]);
   });
 
-  it("notices two that receive as one bot at once", async () => {
+  it("reports two concurrent receivers of one bot", async () => {
     await judge.reset({});
     const first = startListener({}, platform(), new Map());
     await first.connected;
@@ -234,7 +234,7 @@ describe("the judge", () => {
     await Promise.all([first.stop(), second.stop()]);
   });
 
-  it("brings nothing else for the same seed", async () => {
+  it("produces the same faults for the same seed", async () => {
     const faultsFor = async (seed: number): Promise<string[]> => {
       await judge.reset({ chances: { seed, send: { fail: 0.3, drop: 0.2, cut: 0.2 } } });
       await judge.say(ann, "ann", "hello");

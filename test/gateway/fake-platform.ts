@@ -13,12 +13,12 @@ export interface FakePlatformOptions {
   readonly token: string;
   readonly account?: string;
   readonly name?: string;
-  /** What can be known of a message after a fall. Default unknowable. */
+  /** What can be known of a message after a crash. Default: unknowable. */
   readonly outbound?: PlatformTraits["outbound"];
   readonly draftEveryMs?: number;
 }
 
-/** A bot's client of the made-up messenger. */
+/** The bot's client of the simulated messenger. */
 export function fakePlatform(options: FakePlatformOptions): Platform {
   const { url, token, account = BOT, name = "fake", outbound = "unknowable", draftEveryMs } = options;
   const cursorName = `${name}:${account}`;
@@ -52,7 +52,7 @@ export function fakePlatform(options: FakePlatformOptions): Platform {
       let offset = Number((await receiver.getCursor(cursorName)) ?? 0);
       let isConnected = false;
       while (!signal.aborted) {
-        const wait = isConnected ? "" : "&wait=0"; // so that it is known soon whether it works
+        const wait = isConnected ? "" : "&wait=0"; // so that a failure is reported early
         const reply = await call(`updates?offset=${offset}${wait}`, signal);
         if (signal.aborted) return;
         if (reply.state !== "answered" || reply.status !== 200) throw connectionFailed(reply);
@@ -63,7 +63,7 @@ export function fakePlatform(options: FakePlatformOptions): Platform {
         offset = Math.max(offset, ...updates.map(({ id }) => id + 1));
       }
 
-      /** Chats do not wait for each other, so the cursor stays before the first update that is not stored yet. */
+      /** Chats do not wait for each other, so the cursor stays before the first update that is not stored. */
       async function handOver(updates: readonly Update[], cursorAt: (id: number) => Inbound["cursor"]) {
         const open = new Set(updates.map(({ id }) => id));
         const byChat = [...Map.groupBy(updates, ({ chat }) => chat).values()];
@@ -126,9 +126,9 @@ export function fakePlatform(options: FakePlatformOptions): Platform {
 
 type Reply =
   | { readonly state: "answered"; readonly status: number; readonly body: Readonly<Record<string, unknown>> }
-  /** Nothing has gone out. */
+  /** Nothing was sent. */
   | { readonly state: "unreachable" }
-  /** It had gone out, and nobody knows what became of it. */
+  /** It was sent, and the outcome is unknown. */
   | { readonly state: "broken" };
 
 type Caller = (call: string, signal: AbortSignal, body?: object) => Promise<Reply>;
@@ -192,7 +192,7 @@ async function handOverOne(
   platform: string,
   cursor: Inbound["cursor"],
 ): Promise<void> {
-  if (update.from === BOT) return; // what we have said ourselves
+  if (update.from === BOT) return; // our own message
   const from: Source = source({
     platform,
     chatId: update.chat,

@@ -14,7 +14,7 @@ import type { Log } from "../../src/ports/log.ts";
 import { endWithParent, say } from "../support/child.ts";
 import { errandAgent } from "./errand-agent.ts";
 import { fakePlatform } from "./fake-platform.ts";
-import { type Hit, killSwitch, watchedAgent, watchedPlatform, watchedStore } from "./kill-switch.ts";
+import { type Hit, killSwitch, watchAgent, watchPlatform, watchStore } from "./kill-switch.ts";
 import { tellingAgent } from "./telling-agent.ts";
 
 export interface ChildOptions {
@@ -26,33 +26,33 @@ export interface ChildOptions {
     readonly effects: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   };
   readonly outbound?: PlatformTraits["outbound"];
-  /** Where to fall; see `killSwitch`. */
+  /** The crash point; see `killSwitch`. */
   readonly killAt?: string;
-  /** Where to take some time; likewise. */
+  /** The point with a delay; see `killSwitch`. */
   readonly slowAt?: string;
   readonly streaming?: boolean;
   readonly busy?: GatewaySettings["busy"];
   /** Other settings than these. */
   readonly settings?: Partial<GatewaySettings>;
-  /** Who answers: the errand agent unless said; one that tells the judge what it was given; or from a script. */
+  /** The agent: by default the errand agent; or one that reports its input to the judge; or a script. */
   readonly agent?: "telling" | { readonly script: unknown };
-  /** The database may not grow beyond this. */
+  /** The maximum size of the database. */
   readonly maxBytes?: number;
-  /** Its system clock is wrong by this, and by what it is told later in lines of `{ aheadMs }`. */
+  /** The error of its system clock, changed later by lines of `{ aheadMs }`. */
   readonly aheadMs?: number;
-  /** The folder of the home that the database is of: agents get tools, and its keeper runs their programs. */
+  /** The home folder of the database: agents get tools, and its keeper runs their processes. */
   readonly home?: string;
 }
 
-/** What it prints, a line each. */
+/** Its output, one value per line. */
 export type ChildLine =
   | { readonly ready: true }
-  /** It could not begin, or had to end. */
+  /** It failed to start, or had to end. */
   | { readonly failed: string; readonly words: string }
   | { readonly closed: true }
   | { readonly level: "info" | "warn" | "error"; readonly words: string; readonly fields: unknown };
 
-/** `changed` is what is done to the agent before it is asked for anything. */
+/** `changed` wraps the agent before its first request. */
 export async function runGateway(
   options: ChildOptions,
   changed: (agent: Agent) => Agent = (agent) => agent,
@@ -60,7 +60,7 @@ export async function runGateway(
   const { file, judge, outbound, killAt, streaming = false, busy = "queue", maxBytes, home } = options;
   endWithParent();
   const hit = killSwitch(killAt, options.slowAt);
-  const store = watchedStore(
+  const store = watchStore(
     await sqliteStore({ file, mode: "workers", ...(maxBytes !== undefined && { maxBytes }) }),
     hit,
   );
@@ -70,7 +70,7 @@ export async function runGateway(
     ...(outbound !== undefined && { outbound }),
     ...(streaming && { draftEveryMs: 30 }),
   });
-  const agent = watchedAgent(changed(agentOf(options, hit)), hit);
+  const agent = watchAgent(changed(agentOf(options, hit)), hit);
   const settings: GatewaySettings = {
     zone: "UTC",
     profile: "main",
@@ -102,13 +102,13 @@ export async function runGateway(
     store,
     runner: localRunner(),
     clock: options.aheadMs === undefined ? systemClock : clockAhead(options.aheadMs),
-    platforms: [watchedPlatform(platform, hit, () => say({ ready: true } satisfies ChildLine))],
+    platforms: [watchPlatform(platform, hit, () => say({ ready: true } satisfies ChildLine))],
     settings: () => settings,
     agent: () => agent,
     log: printed(),
   }).catch(ended);
   gateway.ended.catch(ended);
-  // By force, under the gateway's feet.
+  // Closes the store while the gateway uses it.
   process.once("SIGUSR2", () => void store.close().then(() => say({ closed: true } satisfies ChildLine)));
   process.once("SIGTERM", () => {
     void gateway
@@ -119,7 +119,7 @@ export async function runGateway(
   });
 }
 
-/** A system clock that whoever started this sets; what passes is real. */
+/** A system clock that the parent process sets; durations are real. */
 function clockAhead(first: number): Clock {
   let aheadMs = first;
   createInterface({ input: process.stdin }).on("line", (line) => {
@@ -145,7 +145,7 @@ function printed(): Log {
   return { debug: () => {}, info: tell("info"), warn: tell("warn"), error: tell("error") };
 }
 
-/** An error has no fields of its own that JSON would show. */
+/** The fields of an error, which JSON omits. */
 function readable(fields: object): unknown {
   return JSON.parse(
     JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? (value.stack ?? "") : value)),

@@ -1,7 +1,7 @@
 /**
- * Made-up messengers in a process of their own. What the gateway is judged by is what happened here, not what it says of
- * itself. Prints one line, `{ url, control }`, and ends with whoever started it. Each messenger is opened for a test and
- * has one bot, which is known by its token.
+ * Simulated messengers in a separate process. The gateway is judged by the events here, not by its own reports. Prints
+ * one line, `{ url, control }`, and ends with its parent process. Each messenger is opened for one test and has one bot,
+ * which is identified by its token.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -17,20 +17,20 @@ import {
   type SendRequest,
 } from "./protocol.ts";
 
-/** What somebody who does not say how long waits at most. */
+/** The default time limit of a wait. */
 const LONGEST_WAIT_MS = 25_000;
 
 interface Room {
   readonly token: string;
   state: Messenger;
-  /** What is said to the bot only when somebody lets go. */
+  /** Answers to the bot that are held until they are released. */
   held: (() => void)[];
-  /** The bot's poll that is open now. */
+  /** The bot's open poll. */
   poll?: { superseded(): void } | undefined;
 }
 
 const rooms = new Map<string, Room>();
-/** Whoever tests knows it. */
+/** Known to the test. */
 const control = `control-${randomUUID()}`;
 
 const server = createServer((request, response) => {
@@ -161,7 +161,7 @@ const CONTROL: Readonly<Record<string, Handler>> = {
     for (const release of all) release();
     answer(response, 200, { released: all.length });
   },
-  /** Everything that happened after a number, as soon as there is something. */
+  /** All events after a number, as soon as there is one. */
   async report({ room, response, query }) {
     const after = Number(query.get("after") ?? 0);
     const current = room.state;
@@ -182,7 +182,7 @@ const CONTROL: Readonly<Record<string, Handler>> = {
   },
 };
 
-/** Whether the request ends here, before anything is taken. */
+/** Whether the request ends here, before it is accepted. */
 async function failed(fault: Fault | undefined, response: ServerResponse): Promise<boolean> {
   switch (fault?.kind) {
     case "delay":
@@ -208,7 +208,7 @@ async function failed(fault: Fault | undefined, response: ServerResponse): Promi
   }
 }
 
-/** It was taken; what the bot hears of it. */
+/** The request was accepted; the fault determines the answer. */
 function taken(room: Room, fault: Fault | undefined, response: ServerResponse, result: unknown): void {
   if (fault?.kind === "cut") response.destroy();
   else if (fault?.kind === "hold") room.held.push(() => answer(response, 200, result));

@@ -4,14 +4,14 @@ import type { Platform } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
 import { wrapStore } from "../support/wrap-store.ts";
 
-/** Called at every point of the flow that has a name. What it returns is waited for around the ports' calls. */
+/** Called at every named point of the flow. Its result is awaited around calls of the ports. */
 export type Hit = (point: string) => void | Promise<void>;
 
 /**
- * Kills this process, without any farewell, the n-th time that a point is reached: `finish:before`, `send:after:2`. A
- * point is a method of the store, `send` or `edit` of the platform, with what came before or after it; or `agent:before`,
- * `agent:during` (after the first words), `agent:after`, `tool:before`, `tool:acted`, `tool:after`. `slow` names a point at
- * which it takes so many milliseconds to go on: `finish:after:400`.
+ * Kills this process the n-th time that a point is reached: `finish:before`, `send:after:2`. A point is a method of the
+ * store, `send` or `edit` of the platform, with `before` or `after`; or `agent:before`, `agent:during` (after the first
+ * text), `agent:after`, `tool:before`, `tool:acted`, `tool:after`. `slow` names a point with a delay in milliseconds:
+ * `finish:after:400`.
  */
 export function killSwitch(at: string | undefined, slow?: string): Hit {
   const [name = "", moment = "", count = "1"] = at?.split(":") ?? [];
@@ -26,8 +26,8 @@ export function killSwitch(at: string | undefined, slow?: string): Hit {
   };
 }
 
-/** The same store, with a point before and after every one of its steps. */
-export function watchedStore(store: Store, hit: Hit): Store {
+/** The same store, with a point before and after each call. */
+export function watchStore(store: Store, hit: Hit): Store {
   return wrapStore(store, async ({ name, run }) => {
     await hit(`${name}:before`);
     const result = await run();
@@ -36,8 +36,8 @@ export function watchedStore(store: Store, hit: Hit): Store {
   });
 }
 
-/** The same platform, with points around what leaves; `ready` is called when it is connected. */
-export function watchedPlatform(platform: Platform, hit: Hit, ready: () => void): Platform {
+/** The same platform, with points around sending; `ready` is called when it is connected. */
+export function watchPlatform(platform: Platform, hit: Hit, ready: () => void): Platform {
   const calls = watched(platform, hit, (name) => name === "send" || name === "edit" || name === "lookUp");
   return {
     ...calls,
@@ -55,8 +55,8 @@ export function watchedPlatform(platform: Platform, hit: Hit, ready: () => void)
   };
 }
 
-/** The same agent, with points in its stream. Those of tools are its own to hit. */
-export function watchedAgent(agent: Agent, hit: Hit): Agent {
+/** The same agent, with points in its stream. The agent itself calls those of tools. */
+export function watchAgent(agent: Agent, hit: Hit): Agent {
   return {
     ...agent,
     async *run(turn, signal): AsyncGenerator<AgentEvent> {

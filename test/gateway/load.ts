@@ -16,42 +16,42 @@ export interface LoadPlan {
   readonly people: number;
   readonly outbound: NonNullable<ChildOptions["outbound"]>;
   readonly progress?: (text: string) => void;
-  /** What makes it another load than the usual one. */
+  /** The differences from the usual load. */
   readonly variant?: LoadVariant;
 }
 
 export interface LoadVariant {
-  /** What the messenger does besides, or otherwise. */
+  /** Additional or different behaviour of the messenger. */
   readonly messenger?: Partial<MessengerOptions>;
-  /** How every gateway is started. */
+  /** The options of every gateway. */
   readonly child?: (random: Random) => Partial<ChildOptions>;
-  /** How long a gateway lives that is not killed at a point, and that has not met its point. */
+  /** The lifetime of a gateway without a kill point, or one that did not reach its point. */
   readonly lifeMs?: number;
-  /** What is added to a text. */
+  /** An addition to a text. */
   readonly words?: (random: Random, speaker: Speaker, number: number) => string;
-  /** Done to each gateway as long as it lives; returns how to stop. */
+  /** Runs during the life of each gateway; returns a function that stops it. */
   readonly during?: (child: Child, random: Random) => () => void;
-  /** Everything that is witnessed, while people talk and until the last answers. */
+  /** Gets every event, until the last answers. */
   readonly witness?: (judge: Judge, event: Witnessed) => void;
 }
 
 export interface LoadReport extends Verdict {
   readonly kills: number;
-  /** Kills after which a turn was left in the middle. */
+  /** Kills during a turn. */
   readonly hitTurns: number;
-  /** Kills after which deliveries were left in the middle, */
+  /** Kills during deliveries, */
   readonly hitSends: number;
-  /** and how many in all. */
+  /** and the number of these deliveries. */
   readonly leftSends: number;
-  /** Connections that the messenger has cut after it had taken a message. */
+  /** Connections that the messenger cut after it had accepted a message. */
   readonly cuts: number;
-  /** What it witnessed. */
+  /** The events of the messenger. */
   readonly witnessed: readonly Witnessed[];
-  /** Processes that ended by themselves, and what was not judged because it took too long. */
+  /** Processes that ended by themselves, and waits that timed out. */
   readonly errors: readonly string[];
 }
 
-/** Where a process is made to fall; the others are killed from outside, at any instruction. */
+/** The points at which a process is killed; other processes are killed from outside, at any instruction. */
 const POINTS = [
   "accept:before",
   "accept:after",
@@ -71,14 +71,14 @@ const POINTS = [
   "append:after",
 ];
 
-/** A process that has not met its point by then is killed anyway. */
+/** A process that has not reached its point by then is killed anyway. */
 const LONGEST_LIFE_MS = 900;
 const START_MS = 15_000;
 const LAST_ANSWERS_MS = 90_000;
 
 /**
- * Many people talk to a gateway that is killed and started again, over a messenger that makes difficulties. The seed fixes
- * who says what, where the processes fall and what the messenger does; what meets what is the machine's.
+ * Many people write to a gateway that is killed and restarted, over an unreliable messenger. The seed determines the
+ * texts, the kill points and the faults; their interleaving depends on the machine.
  */
 export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
   const { folder, seed, kills, outbound } = plan;
@@ -119,10 +119,10 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
       child = started.child;
       const { lifeMs = LONGEST_LIFE_MS } = variant;
       const ms = killAt === undefined ? random.between(0, Math.floor(lifeMs * 0.45)) : lifeMs;
-      const fell = await fall(child, ms).finally(started.stop);
-      report.errors.push(...fell.errors);
+      const crashed = await waitForCrash(child, ms).finally(started.stop);
+      report.errors.push(...crashed.errors);
       report.kills += 1;
-      const { turns, sends } = leftIn(file);
+      const { turns, sends } = countUnfinished(file);
       if (turns > 0) report.hitTurns += 1;
       if (sends > 0) report.hitSends += 1;
       report.leftSends += sends;
@@ -136,7 +136,7 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
     await lastAnswers(judge, texts, report.errors).finally(last.stop);
     done.abort();
     await following;
-    report.errors.push(...complaintsOf(child));
+    report.errors.push(...readErrors(child));
   } finally {
     over.abort();
     done.abort();
@@ -153,7 +153,7 @@ export interface Speaker {
   readonly place: ChatPlace;
 }
 
-/** Most talk alone with the bot; every fifth in a group, and every tenth in a topic of one. */
+/** Most people write in direct chats; every fifth in a group, and every tenth in a topic of one. */
 function people(count: number): Speaker[] {
   return Array.from({ length: count }, (_, at): Speaker => {
     const name = `p${at + 1}`;
@@ -169,7 +169,7 @@ interface Talking {
   readonly words: LoadVariant["words"];
 }
 
-/** One person until it is over. Resolves with the marks of what they have said. */
+/** One person until the end. Resolves with the marks of their texts. */
 async function talk(
   { judge, heard, words }: Talking,
   { name, place }: Speaker,
@@ -190,7 +190,7 @@ async function talk(
   };
   while (!signal.aborted) {
     const answered = await say();
-    // Some wait for the answer, some go on; nobody talks for ever without hearing anything.
+    // Some wait for the answer, some continue; nobody writes without limit before an answer.
     if (random.next() < 0.3 && marks.length % 4 !== 0) continue;
     await answered();
     await wait(random.between(0, 300), undefined, { signal }).catch(() => {});
@@ -202,7 +202,7 @@ interface Talked extends Speaker {
   readonly marks: readonly string[];
 }
 
-/** Everyone says one thing more; when that is answered, so is everything before it, or it never will be. */
+/** Everyone sends one more text; when that is answered, all earlier texts are settled. */
 async function lastAnswers(judge: Judge, all: readonly Talked[], errors: string[]): Promise<void> {
   const open = new Set<string>();
   for (const { name, place, marks } of all) {
@@ -225,10 +225,10 @@ async function lastAnswers(judge: Judge, all: readonly Talked[], errors: string[
   }
 }
 
-/** What everyone hears. */
+/** The messages that people receive. */
 interface Hearing {
   take(event: Witnessed): void;
-  /** Resolves when it is answered, or its person was told that it will not be; or when it is over. */
+  /** Resolves when it is answered or refused with a notice; or at the end. */
   answer(place: ChatPlace, mark: string, messageId: string): Promise<void>;
 }
 
@@ -248,7 +248,7 @@ function hearing(signal: AbortSignal): Hearing {
       if (event.kind !== "sent") return;
       hear(...marksIn(event.text));
       if (!NOTICED.test(event.text)) return;
-      // Alone with the bot, whatever waits there; in a group it says which text it is about.
+      // In a direct chat, any pending text; in a group the notice is a reply to its text.
       if (event.replyTo !== undefined) hear(`${event.chat}/${event.replyTo}`);
       else hear(...[...waiting.keys()].filter((name) => name.startsWith(`${event.chat}/`)));
     },
@@ -261,8 +261,8 @@ function hearing(signal: AbortSignal): Hearing {
   };
 }
 
-/** Waits until the process has met its point, or its time is up; and for the end of it. */
-async function fall(child: Child, lifeMs: number): Promise<{ readonly errors: readonly string[] }> {
+/** Waits until the process has reached its point or its time limit, and for its exit. */
+async function waitForCrash(child: Child, lifeMs: number): Promise<{ readonly errors: readonly string[] }> {
   const ready = child
     .heard<{ ready?: true }>((line) => line.ready === true)
     .then(
@@ -278,14 +278,14 @@ async function fall(child: Child, lifeMs: number): Promise<{ readonly errors: re
   life.abort();
   child.process.kill("SIGKILL");
   const { code, signal } = await child.ended;
-  const errors = complaintsOf(child);
+  const errors = readErrors(child);
   if (began === "late") errors.push(`a process was not ready within ${START_MS} ms`);
   if (signal !== "SIGKILL") errors.push(`a process ended by itself with ${code}`);
   return { errors };
 }
 
-/** What it calls an error, but for the messenger's own difficulties. */
-function complaintsOf(child: Child): string[] {
+/** Its logged errors, except for faults of the messenger. */
+function readErrors(child: Child): string[] {
   const lines = child.lines as readonly ChildLine[];
   return lines.flatMap((line) =>
     "level" in line && line.level === "error" && line.words !== "the connection failed"
@@ -294,8 +294,8 @@ function complaintsOf(child: Child): string[] {
   );
 }
 
-/** What a process that was killed has left in the middle. Counts only: the verdict is the judge's. */
-function leftIn(file: string): { readonly turns: number; readonly sends: number } {
+/** The unfinished work of a killed process. Counts only: the judge decides. */
+function countUnfinished(file: string): { readonly turns: number; readonly sends: number } {
   try {
     return look(file, (db) => {
       const count = (sql: string): number => Number(db.prepare(sql).pluck().get());
@@ -305,11 +305,11 @@ function leftIn(file: string): { readonly turns: number; readonly sends: number 
       };
     });
   } catch {
-    return { turns: 0, sends: 0 }; // killed before there was a file
+    return { turns: 0, sends: 0 }; // killed before the file existed
   }
 }
 
-/** Seldom enough that people are answered, often enough that each happens. */
+/** Rare enough that people get answers, frequent enough that each fault occurs. */
 export function chances(seed: number): Chances {
   return {
     seed,

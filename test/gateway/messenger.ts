@@ -14,7 +14,7 @@ import {
   type Witnessed,
 } from "./protocol.ts";
 
-/** As the bot is called in what it is told about itself. */
+/** The bot's account in updates. */
 export const BOT = "bot";
 
 const LATEST_MS = 60;
@@ -26,31 +26,31 @@ interface Chat {
   last: number;
 }
 
-/** The state of a messenger in which people and one bot talk. Nothing here knows of HTTP. */
+/** The state of a messenger with people and one bot, without HTTP. */
 export interface Messenger {
-  /** Everything that happened so far. */
+  /** All events so far. */
   readonly witnessed: readonly Witnessed[];
   witness(what: Without<Witnessed, "seq" | "at">): void;
-  /** Calls back after every event; returns how to stop. */
+  /** Calls back after every event; returns a function that stops it. */
   onWitnessed(listener: () => void): () => void;
   say(place: ChatPlace & { person: string; text: string; files?: readonly FileJson[] }): {
     messageId: string;
   };
   change(what: { chat: string; messageId: string; text?: string }): void;
   press(what: { chat: string; messageId: string; person: string; line: string }): void;
-  /** What was last brought from this chat comes again, under another number. */
+  /** Redelivers the last update of this chat with another number. */
   bringAgain(chat: string): void;
-  /** What waits for the bot from this number on; everything before it is confirmed. */
+  /** The pending updates from this number on; all earlier ones are confirmed. */
   updates(offset: number): readonly Update[];
   onUpdate(listener: () => void): () => void;
-  /** `undefined` in a chat in which nobody has spoken yet. */
+  /** `undefined` in a chat without messages. */
   send(request: SendRequest): { messageId: string } | undefined;
   edit(request: EditRequest): { messageId: string } | undefined;
   lookUp(nonce: string): { messageId: string } | undefined;
   plan(fault: PlannedFault): void;
-  /** What to do with a request; planned faults come before those by chance. */
+  /** The fault of a request; planned faults come before random ones. */
   faultOf(on: FaultyRequest, chat?: string, text?: string): Fault | undefined;
-  /** From now on other faults by chance, or none. */
+  /** Replaces or removes the random faults. */
   chances(chances: MessengerOptions["chances"]): void;
 }
 

@@ -6,13 +6,13 @@ import type { Judge } from "./drive.ts";
 import { fakePlatform } from "./fake-platform.ts";
 import type { ChatPlace, Fault } from "./protocol.ts";
 
-/** The other side of a messenger that behaves so. */
+/** The server side of a messenger with this behaviour. */
 export async function otherSide(
   judge: Judge,
   outboundTrait: "idempotent" | "can_be_looked_up" | "unknowable",
-  /** Where nobody listens. */
+  /** A URL without a listener. */
   nowhere: string,
-  /** What is done to the platform before it is examined. */
+  /** Wraps the platform under test. */
   changed: (platform: Platform) => Platform = (platform) => platform,
 ): Promise<PlatformServer> {
   await judge.reset({ idempotent: outboundTrait === "idempotent", echoes: true });

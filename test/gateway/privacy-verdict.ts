@@ -3,7 +3,7 @@ import type { ChatPlace, Witnessed } from "./protocol.ts";
 import { givenTo } from "./stage.ts";
 import { marksIn } from "./telling-agent.ts";
 
-/** Who is who, and which places all share. */
+/** The owners of accounts, and the shared chats. */
 export interface World {
   /** The human behind an account. */
   humanOf(account: string): string;
@@ -11,32 +11,32 @@ export interface World {
 }
 
 export interface PrivacyVerdict {
-  /** Something stood where it may not be seen. */
+  /** A text was shown in a chat in which it must not be visible. */
   readonly crossed: readonly string[];
-  /** An agent read what does not belong together. */
+  /** An agent read texts that do not belong together. */
   readonly mixed: readonly string[];
-  /** A text that was neither answered nor cancelled with its words, nor stopped. */
+  /** A text that was neither answered, nor cancelled with a quote, nor stopped. */
   readonly lost: readonly string[];
-  /** A text that was answered twice, or in both its old and its new words. */
+  /** A text that was answered twice, or in both its old and its new form. */
   readonly repeated: readonly string[];
   readonly texts: number;
-  /** Texts that were changed or taken back while they waited, so that they were answered so. */
+  /** Texts that were edited or deleted while pending, and answered accordingly. */
   readonly changed: number;
   readonly vanished: number;
-  /** Texts whose answer was stopped by who had asked. */
+  /** Texts whose answer was stopped by their sender. */
   readonly stopped: number;
-  /** How often an agent was asked. */
+  /** The number of requests to agents. */
   readonly asked: number;
 }
 
 type Said = Extract<Witnessed, { kind: "said" }>;
 
-/** Judges by what stood in the chats and by what the agents were given. Every text holds a mark of its own. */
+/** Judges by the messages in the chats and by the input of the agents. Every text contains a unique mark. */
 export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World): PrivacyVerdict {
   const said = witnessed.filter((event): event is Said => event.kind === "said");
   const byId = new Map(said.map((text) => [`${text.chat}/${text.messageId}`, text]));
   const placeOf = new Map<string, Said>();
-  /** The old mark and the new one, or none, for what was changed. */
+  /** The old mark and the new one, if any, of an edited text. */
   const changes = new Map<string, string | undefined>();
   for (const text of said) for (const mark of marksIn(text.text)) placeOf.set(mark, text);
   for (const event of witnessed) {
@@ -61,7 +61,7 @@ export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World):
     if (ANSWER.test(message.text)) {
       const marks = marksIn(message.text);
       for (const mark of marks) answers.set(mark, [...(answers.get(mark) ?? []), message]);
-      // It goes to where the last was said; before it may stand what had been stopped, in another place of the session.
+      // It goes to the chat of the last text; it may also contain texts that were stopped in another chat of the session.
       const from = placeOf.get(marks.at(-1) ?? "");
       if (from?.chat !== message.chat || from.thread !== message.thread)
         crossed.push(`the answer to ${marks.join(" ")} went to ${where(message)}`);
@@ -81,7 +81,7 @@ export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World):
     if (isChanged && (later === undefined || cancelled.has(later))) continue;
     unanswered.push(mark);
   }
-  /** Whoever goes elsewhere while an answer is written is told that it was stopped. */
+  /** A command that leaves a session reports the answer that it stopped. */
   const stops = shown.filter(({ text }) => STOPPED.test(text)).map(where);
   const lost = unanswered.filter((mark) => {
     const at = stops.indexOf(where(placeOf.get(mark)));
@@ -107,27 +107,27 @@ export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World):
 }
 
 const ANSWER = /^answer to /;
-/** How a command says that it has stopped an answer. */
+/** The message of a command that stopped an answer. */
 export const STOPPED: RegExp = /answer that was being written has been stopped/;
 
 function where(at: Pick<ShownMessage, "chat" | "thread"> | undefined): string {
   return `${at?.chat} ${at?.thread ?? ""}`;
 }
 
-/** Its words, at any time, what can be pressed, and what is in its files. */
+/** All its texts, its buttons, and the content of its files. */
 export function everythingIn({ texts, buttons = [], files = [] }: ShownMessage): string {
   const labels = buttons.flat().flatMap(({ label, line }) => [label, line]);
   const documents = files.flatMap(({ name, base64 }) => [name, Buffer.from(base64, "base64").toString()]);
   return [...texts, ...labels, ...documents].join("\n");
 }
 
-/** Where it was said; and, unless it belongs to all there, in the direct chats of whoever said it. */
+/** The chat of the text; and, unless it is shared, the direct chats of its sender. */
 function mayStandIn(chat: string, from: Said, { humanOf, isShared }: World): boolean {
   if (chat === from.chat) return true;
   return chat.startsWith("dm-") && humanOf(chat.slice(3)) === humanOf(from.person) && !isShared(from);
 }
 
-/** A session is one human's; or a group's, if all there share it. */
+/** A session belongs to one person, or to a group that shares it. */
 function mixedIn(
   session: string,
   words: string,

@@ -1,9 +1,9 @@
-/** What goes over the wire to and from the made-up messenger that judges the gateway. */
+/** The wire protocol of the simulated messenger that judges the gateway. */
 
-/** The longest text that it takes, in UTF-16 units. */
+/** The maximum text length, in UTF-16 units. */
 export const LONGEST_TEXT = 2000;
 
-/** A messenger that is opened with `stuck` answers every message with this word with an error, for ever. */
+/** A messenger that is opened with `stuck` always answers messages with this word with an error. */
 export const STUCK = "STUCK";
 
 export interface ChatPlace {
@@ -21,7 +21,7 @@ export interface FileJson {
 
 interface About extends ChatPlace {
   readonly id: number;
-  /** Who did it; the bot's own account for what it has sent itself. */
+  /** The sender; the bot's own account for its own messages. */
   readonly from: string;
   /** Unique in its chat only, as on many platforms. */
   readonly messageId: string;
@@ -50,22 +50,22 @@ export interface EditRequest extends Pick<SendRequest, "chat" | "text" | "button
   readonly messageId: string;
 }
 
-/** What the messenger does with one request. Those before `cut` happen before anything is taken. */
+/** The reaction of the messenger to one request. Faults before `cut` prevent that it is accepted. */
 export type Fault =
   | { readonly kind: "delay"; readonly ms: number }
-  /** 503: not taken. */
+  /** 503: not accepted. */
   | { readonly kind: "fail" }
-  /** 500: this one message cannot be taken now; others can. */
+  /** 500: this message is not accepted now; others are. */
   | { readonly kind: "error" }
-  /** 403: it does not want it. */
+  /** 403: refused. */
   | { readonly kind: "refuse" }
   /** 429. */
   | { readonly kind: "wait"; readonly ms: number }
-  /** The connection breaks and nothing was taken. */
+  /** The connection breaks before the request is accepted. */
   | { readonly kind: "drop" }
-  /** It was taken; the connection breaks before it is said so. */
+  /** The request is accepted; the connection breaks before the answer. */
   | { readonly kind: "cut" }
-  /** It was taken; nothing is said until somebody lets go, or the bot gives up. */
+  /** The request is accepted; the answer is held until it is released, or the bot gives up. */
   | { readonly kind: "hold" };
 
 export type FaultyRequest = "send" | "edit" | "updates" | "sent";
@@ -77,37 +77,37 @@ export interface PlannedFault {
   readonly fault: Fault;
 }
 
-/** Faults by chance, the same ones for the same seed and the same requests: how likely each is, from 0 to 1. */
+/** Random faults, the same for the same seed and the same requests: the probability of each, from 0 to 1. */
 export interface Chances {
   readonly seed: number;
   readonly send?: Partial<Record<Fault["kind"], number>>;
   readonly edit?: Partial<Record<Fault["kind"], number>>;
   readonly updates?: Partial<Record<Fault["kind"], number>>;
-  /** Looking up what was sent. */
+  /** Lookups of sent messages. */
   readonly sent?: Partial<Record<Fault["kind"], number>>;
-  /** An update comes a second time, under another number. */
+  /** An update is delivered a second time, with another number. */
   readonly duplicate?: number;
-  /** An update comes some milliseconds later, perhaps behind what was said after it. */
+  /** An update is delivered some milliseconds later, perhaps after later ones. */
   readonly late?: number;
 }
 
 export interface MessengerOptions {
-  /** The same nonce twice is one message. */
+  /** A repeated nonce is one message. */
   readonly idempotent?: boolean;
-  /** The bot is told of its own messages, too. */
+  /** The bot also receives its own messages. */
   readonly echoes?: boolean;
-  /** Some messages are never taken; see `STUCK`. */
+  /** Some messages are never accepted; see `STUCK`. */
   readonly stuck?: boolean;
   readonly chances?: Chances;
 }
 
 interface Seen {
-  /** Counts everything that happens, in order. */
+  /** Numbers all events in order. */
   readonly seq: number;
   readonly at: number;
 }
 
-/** Everything that happened, as the messenger saw it. */
+/** All events, as the messenger saw them. */
 export type Witnessed = Seen &
   (
     | ({
@@ -120,17 +120,17 @@ export type Witnessed = Seen &
         readonly kind: "changed";
         readonly chat: string;
         readonly messageId: string;
-        /** Absent when it was taken back. */
+        /** Absent when it was deleted. */
         readonly text?: string;
       }
-    /** The bot's message stands in the chat. */
+    /** The bot's message is shown in the chat. */
     | ({
         readonly kind: "sent";
         readonly messageId: string;
         readonly members: readonly string[];
       } & SendRequest)
     | ({ readonly kind: "edited" } & EditRequest)
-    /** A nonce that came again and was recognised: nobody saw anything. */
+    /** A repeated nonce that was recognised: nothing was shown. */
     | {
         readonly kind: "recognised";
         readonly chat: string;
@@ -148,11 +148,11 @@ export type Witnessed = Seen &
         readonly fault: Fault["kind"];
         readonly chat?: string;
       }
-    /** Two processes received as the same bot at once. */
+    /** Two processes received as the same bot at the same time. */
     | { readonly kind: "conflict" }
-    /** Something outside was changed by a tool. */
+    /** A tool caused an outside effect. */
     | { readonly kind: "effect"; readonly name: string }
   );
 
-/** `Omit` for each member of a union by itself. */
+/** `Omit` for each member of a union separately. */
 export type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;

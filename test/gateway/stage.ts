@@ -6,26 +6,26 @@ import type { ChildLine, ChildOptions } from "./gateway-process.ts";
 import type { ChatPlace, FileJson, MessengerOptions, Witnessed } from "./protocol.ts";
 import { type Given, givenIn } from "./telling-agent.ts";
 
-/** A messenger of its own, a home, and gateways on it, each a process. */
+/** A separate messenger, a home, and gateways in separate processes. */
 export interface Stage {
   readonly judge: Judge;
   readonly file: string;
   /** Starts a gateway, */
   launch(more?: Partial<ChildOptions>): Child;
-  /** and waits until it receives. */
+  /** and waits until it is connected. */
   start(more?: Partial<ChildOptions>): Promise<Child>;
-  /** Says something and gives the bot's next message in the same place. Only where nobody else is being answered. */
+  /** Sends a text and returns the bot's next message in the same chat. Only if no other answer is in progress. */
   ask(place: ChatPlace, person: string, words: string, files?: readonly FileJson[]): Promise<ShownMessage>;
-  /** The first message of the bot, there already or still to come, that fits. */
+  /** The first past or future message of the bot that matches. */
   sees(what: string, fits: (message: ShownMessage) => boolean): Promise<ShownMessage>;
-  /** Everything that the agent was given, in order. */
+  /** All inputs of the agent, in order. */
   given(): readonly Given[];
-  /** What the gateways have complained about. */
+  /** The logged errors of the gateways. */
   complaints(level?: "warn" | "error"): readonly string[];
   end(): Promise<void>;
 }
 
-/** The options that every gateway of this stage has. */
+/** The options of every gateway of this stage. */
 export async function openStage(
   judges: Judge,
   options: Partial<ChildOptions> = {},

@@ -3,20 +3,20 @@ import { getText, type Message } from "../../src/core/message.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { ErrandOptions } from "./errand-agent.ts";
 
-/** What the agent was given once, as the judge hears of it. */
+/** The input of one request to the agent, as the judge receives it. */
 export interface Given {
   readonly session: string;
-  /** Everything that it could read, a text each; with a mark where an answer was cut off. */
+  /** All texts that it could read, with a mark for an interrupted answer. */
   readonly history: readonly string[];
   readonly prompt: string;
   readonly note: string;
-  /** Whether it was asked for a title, not for an answer. */
+  /** Whether the request is for a title, not for an answer. */
   readonly isForTitle: boolean;
 }
 
 /**
- * An agent that hides nothing: it tells the judge all that it is given, and its answers and titles repeat the marks in it.
- * `pause 20` takes so many milliseconds over each of three pieces.
+ * An agent that reports all its input to the judge, and repeats the marks in its answers and titles. `pause 20` delays
+ * each of three chunks by 20 milliseconds.
  */
 export function tellingAgent(effects: ErrandOptions["effects"]): Agent {
   return {
@@ -50,7 +50,7 @@ function read(message: Message): string {
   return [getText(message), ...files, ...cut].filter((words) => words !== "").join(" ");
 }
 
-/** `zannx3`: the third text of ann. A word by itself, which no Markdown changes. */
+/** `zannx3`: the third text of ann. A separate word, which Markdown does not change. */
 export function marksIn(text: string): string[] {
   return text.match(/\bz[a-z]+x\d+\b/g) ?? [];
 }

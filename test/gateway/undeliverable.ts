@@ -13,11 +13,11 @@ export interface UndeliverablePlan {
 }
 
 export interface UndeliverableReport extends LoadReport {
-  /** Texts with an answer, or a part of one, that the messenger never takes. */
+  /** Texts with an answer, or a part of one, that the messenger never accepts. */
   readonly stuck: number;
-  /** Notices of these, not counting those that say that they are repeated. */
+  /** Notices about these, without repeated ones. */
   readonly notices: number;
-  /** Somebody was told more often than there was something to tell, or not at all. */
+  /** Wrong number of notices for a person. */
   readonly toldWrong: readonly string[];
   readonly disordered: readonly string[];
 }
@@ -27,8 +27,8 @@ export const NOTICE: RegExp = /could not be delivered here/;
 const STUCK_WORD = /\bstuck(?:last)?\b/;
 
 /**
- * People talk over a messenger that answers some of the bot's messages with an error, for ever: their first part or their
- * last. Everything else arrives, in order, and each is told of once, in its place, however often the gateway is killed.
+ * People write over a messenger that always answers some of the bot's messages with an error: their first or their last
+ * part. Everything else arrives in order, with one notice in its position for each, even if the gateway is killed.
  */
 export async function driveUndeliverable(plan: UndeliverablePlan): Promise<UndeliverableReport> {
   const { folder, seed, kills, progress } = plan;
@@ -41,7 +41,7 @@ export async function driveUndeliverable(plan: UndeliverablePlan): Promise<Undel
     ...(progress !== undefined && { progress }),
     variant: {
       lifeMs: 6000,
-      // Without updates that come late, so that the order of the texts is known.
+      // Without late updates, so that the order of the texts is known.
       messenger: { stuck: true, chances: { ...chances(seed), late: 0, duplicate: 0 } },
       words: (random, { place }) => {
         const chance = random.next();
@@ -66,7 +66,7 @@ function noticesIn(witnessed: readonly Witnessed[]) {
   return shownIn(witnessed).filter(({ text }) => NOTICE.test(text) && !isMarkedAsRepeated(text));
 }
 
-/** In each chat: one notice for each stuck answer. An answer may be to several texts, and a turn given up has none. */
+/** In each chat: one notice for each stuck answer. An answer may be to several texts; a turn that was given up has none. */
 function toldWrongIn(witnessed: readonly Witnessed[], told: readonly string[]): string[] {
   const noticed = Map.groupBy(noticesIn(witnessed), ({ chat }) => chat);
   const said = witnessed.filter((event) => event.kind === "said");
@@ -74,7 +74,7 @@ function toldWrongIn(witnessed: readonly Witnessed[], told: readonly string[]): 
     const stuck = texts.filter(({ text }) => STUCK_WORD.test(text));
     const count = noticed.get(chat)?.length ?? 0;
     if (count > stuck.length) return [`${chat} was told ${count} times of ${stuck.length}`];
-    // Lost texts are the verdict's matter; here it is the last parts, whose text has been answered.
+    // Lost texts belong to the verdict; these are the last parts of answered texts.
     const parts = stuck.filter(
       ({ text }) => /stucklast/.test(text) && !told.includes(marksIn(text)[0] ?? ""),
     );
@@ -82,7 +82,7 @@ function toldWrongIn(witnessed: readonly Witnessed[], told: readonly string[]): 
   });
 }
 
-/** Answers of one person that stand in another order than their texts. */
+/** Answers to one person in another order than their texts. */
 export function disorderedIn(witnessed: readonly Witnessed[]): string[] {
   const order = new Map<string, number>();
   const last = new Map<string, { readonly mark: string; readonly at: number }>();

@@ -2,44 +2,44 @@ import { isMarkedAsRepeated } from "../../src/core/repetition.ts";
 import { type ShownMessage, shownIn } from "./drive.ts";
 import type { Witnessed } from "./protocol.ts";
 
-/** What the judge has seen go wrong, a sentence each; and what it has counted. */
+/** The errors that the judge found, one sentence each, and its counts. */
 export interface Verdict {
-  /** Somebody has said something and was neither answered nor told why not. */
+  /** A text without an answer or a notice. */
   readonly lost: readonly string[];
-  /** Somebody could read what was meant for somebody else. */
+  /** A text for one person that another person could read. */
   readonly crossed: readonly string[];
-  /** An answer stands in a chat twice, and nothing says so. */
+  /** A repeated answer without a mark. */
   readonly repeated: readonly string[];
-  /** An answer stands in a chat twice, and the second says so. */
+  /** A repeated answer with a mark. */
   readonly repeatedWithMark: readonly string[];
-  /** How many of these one place has seen at most, but for those after a connection that was cut there. */
+  /** The maximum number of these in one chat, without those after a cut connection. */
   readonly mostRepeatedInOnePlace: number;
-  /** Something outside was done twice. */
+  /** A repeated outside effect. */
   readonly doneTwice: readonly string[];
-  /** Texts that people said. */
+  /** The number of texts. */
   readonly said: number;
   readonly answered: number;
-  /** Texts whose turn fell too often, or in the middle of an errand: their people were told, and asked. */
+  /** Texts whose turn crashed too often, or during an errand: their senders got a notice. */
   readonly told: readonly string[];
-  /** Two processes were connected as one bot at once. */
+  /** Two processes were connected as the same bot at the same time. */
   readonly conflicts: number;
   readonly errands: number;
 }
 
-/** How the gateway says that it has not tried again, or does not dare to. */
+/** The notice of the gateway that it does not retry. */
 export const TOLD: RegExp = /so it was not tried again|So nothing was done again|could not be delivered here/;
 
-/** Also how the gateway says that an answer took too long, where nothing of the answer was shown. */
+/** Also the notice that an answer took too long, if no part of the answer was shown. */
 export const NOTICED: RegExp = new RegExp(`${TOLD.source}|^⚠ The answer took longer than`);
 
-/** The messenger may bring a text later than one that was said after it, but no later than this. */
+/** The maximum delay of an update by the messenger. */
 const LATEST_MS = 200;
 
 type Said = Extract<Witnessed, { kind: "said" }>;
 
 /**
- * Judges by what stood in the chats alone. Every text holds a mark of its own, `[p7-3]`: the third text of p7. Answers
- * repeat the marks of what they answer. Answers come in the order of the texts.
+ * Judges only by the messages in the chats. Every text contains a unique mark, `[p7-3]`: the third text of p7. Answers
+ * repeat the marks of their texts. Answers come in the order of the texts.
  */
 export function verdictOn(witnessed: readonly Witnessed[]): Verdict {
   const said = witnessed.filter((event): event is Said => event.kind === "said");
@@ -62,7 +62,7 @@ export function verdictOn(witnessed: readonly Witnessed[]): Verdict {
       answers.set(mark, [...(answers.get(mark) ?? []), message]);
   }
 
-  /** When the first text was answered that this person has said surely later: a notice after that is of another text. */
+  /** The time of the first answer to a certainly later text of this person: a later notice is about another text. */
   function firstAnswerAfter({ person, at }: Said): number {
     const later = said.filter((text) => text.person === person && text.at > at + LATEST_MS);
     const seqs = later
@@ -117,7 +117,7 @@ export function verdictOn(witnessed: readonly Witnessed[]): Verdict {
   };
 }
 
-/** Whose text a notice is about: in a group it says which text it answers. */
+/** The text of a notice: in a group it is a reply to its text. */
 function personOf({ chat, replyTo }: ShownMessage, said: readonly Said[]): string | undefined {
   const there = said.filter((text) => text.chat === chat);
   const answered = replyTo === undefined ? undefined : there.find(({ messageId }) => messageId === replyTo);

@@ -3,7 +3,7 @@ import type { Findings } from "../kill/checker.ts";
 
 type State = ReturnType<typeof stateOf>;
 
-/** What one database has and the other has not, row by row. */
+/** The differences between two databases, row by row. */
 export function checkSame(wanted: State, found: State): Findings {
   const findings: Findings = { lost: [], doubled: [], broken: [] };
   for (const [table, rows] of Object.entries(wanted)) {

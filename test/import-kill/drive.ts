@@ -13,19 +13,19 @@ export interface ImportKillPlan {
   readonly folder: string;
   readonly seed: number;
   readonly kills: number;
-  /** How many sessions there are to import. */
+  /** The number of sessions to import. */
   readonly sessions: number;
   readonly progress?: (text: string) => void;
 }
 
 export interface ImportKillReport extends Findings {
   readonly kills: number;
-  /** Kills after which some sessions were there and others were not. */
+  /** Kills after which only a part of the sessions was stored. */
   readonly inFlight: number;
-  /** Sessions that had to come over, in all homes together. */
+  /** The number of sessions to import into all homes together. */
   readonly operations: number;
   readonly errors: string[];
-  /** What an import that nobody disturbs leaves, and what the last of the others did. */
+  /** The results of an undisturbed import and of the last killed one. */
   readonly whole: string;
   readonly last?: string;
 }
@@ -33,8 +33,8 @@ export interface ImportKillReport extends Findings {
 const MOST_KILLS_PER_HOME = 10;
 
 /**
- * Imports the same sessions into one home after the other; the import is killed again and again on the way and started
- * once more. In the end each home must hold what an import holds that nobody disturbed.
+ * Imports the same sessions into one home after another; the import is killed repeatedly and restarted. In the end each
+ * home must have the same content as after an undisturbed import.
  */
 export async function driveImportKills(plan: ImportKillPlan): Promise<ImportKillReport> {
   const { folder, seed, sessions, progress } = plan;
@@ -70,7 +70,7 @@ export async function driveImportKills(plan: ImportKillPlan): Promise<ImportKill
       if (there > 0 && there < sessions) report.inFlight += 1;
       progress?.(`${report.kills} of ${plan.kills} kills`);
     }
-    // The second time there is nothing left to do.
+    // The second run has nothing to do.
     for (const _time of ["first", "second"]) {
       await finish(home);
       if (!existsSync(database)) break;
@@ -87,7 +87,7 @@ export async function driveImportKills(plan: ImportKillPlan): Promise<ImportKill
   return { ...report, ...findings, whole, ...(last !== undefined && { last }) };
 }
 
-/** Most are killed once they have come some sessions further, some after a while. */
+/** Most are killed after some more sessions, some after a time. */
 async function killedOnTheWay(
   home: string,
   database: string,
@@ -105,7 +105,7 @@ async function killedOnTheWay(
   const ended = program.ended.finally(() => {
     isOver = true;
   });
-  // Nobody tells how far another process is: asking is the only way to know.
+  // Another process does not report its progress, so this polls.
   while (!isTimed && !isOver && sessionsIn(database) < start + further)
     await new Promise((resolve) => setTimeout(resolve, 1));
   await new Promise((resolve) => setTimeout(resolve, moment));

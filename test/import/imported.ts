@@ -5,7 +5,7 @@ import { look } from "../support/database.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Every file below a folder with the hash of its bytes, so that two looks can be compared. */
+/** Every file below a folder with the hash of its content. */
 export function bytesIn(folder: string): Record<string, string> {
   const names = readdirSync(folder, { recursive: true }) as string[];
   const files = names.filter((name) => statSync(join(folder, name)).isFile()).sort();
@@ -19,7 +19,7 @@ export function bytesIn(folder: string): Record<string, string> {
   );
 }
 
-/** The hash of any JSON, whatever the order of its names. */
+/** The hash of a JSON value, independent of the order of its keys. */
 export function hashOf(value: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(sorted(value)))
@@ -34,8 +34,8 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * All that an import leaves in a database, but for what chance and the clock decide: people are called by an account
- * of theirs.
+ * The whole content of an imported database, except for random ids and times: people are named by one of their
+ * accounts.
  */
 export function stateOf(database: string): Readonly<Record<string, readonly Row[]>> {
   return look(database, (db) => {

@@ -5,11 +5,11 @@ import Database from "better-sqlite3";
 import { type Random, seeded } from "../support/random.ts";
 import { columnNames, schemaAt } from "./state-schema.ts";
 
-/** A home as another system would leave it, made by chance that can be had again; and what is true about it. */
+/** A home as another system leaves it, generated from a seed, with the expected result of its import. */
 export interface TrueHome {
   readonly path: string;
   readonly sessions: ReadonlyMap<string, TrueSession>;
-  /** Chats whose session exists: a message from there must land in it. */
+  /** Chats with an existing session: their next message must continue it. */
   readonly chats: readonly TrueChat[];
   readonly absent: number;
   readonly missing: number;
@@ -22,9 +22,9 @@ export interface TrueSession {
   readonly where: "database" | "transcript" | "both";
   readonly parent?: string;
   readonly title?: string;
-  /** `owner`, or the account it belongs to. */
+  /** `owner`, or the account that owns it. */
   readonly belongsTo: string;
-  /** Each message with the names that our JSON has. */
+  /** Each message in the format of our JSON. */
   readonly said: readonly Readonly<Record<string, unknown>>[];
   readonly row?: Readonly<Record<string, unknown>>;
 }
@@ -39,7 +39,7 @@ export interface HomeOptions {
   readonly seed: number;
   readonly sessions: number;
   readonly schema?: number;
-  /** About how many messages a session has. */
+  /** The approximate number of messages of a session. */
   readonly length?: number;
 }
 
@@ -140,7 +140,7 @@ class Builder implements TrueHome {
     const id = idOf(place, start, random);
     const where =
       place.origin === undefined ? "database" : random.pick(["database", "transcript", "both", "both"]);
-    // What is split by compression needs rows to be linked by.
+    // Sessions that were split by compression need rows for their link.
     const linked = parent !== undefined || (more && random.next() < 0.3);
     const inDatabase = where !== "transcript" || linked;
     const inTranscript = where !== "database";
@@ -176,13 +176,13 @@ class Builder implements TrueHome {
     return { id, end, split, ...(title !== undefined && { title }) };
   }
 
-  /** The next of its lineage for a continuation; from schema 4 on no two are equal. */
+  /** The next title of its lineage for a continuation; from schema 4 on titles are unique. */
   private titleFor(place: Place, parent: { title?: string } | undefined): string | undefined {
     const { random } = this;
     if (parent !== undefined && parent.title === undefined) return undefined;
     if (parent === undefined && random.next() < 0.5) return undefined;
     const base = parent?.title?.replace(/ #\d+$/, "") ?? random.pick(TITLES);
-    // Below schema 4 people on different platforms may have given the same title.
+    // Below schema 4, people on different platforms may have used the same title.
     const name = (title: string): string => (this.schema < 4 ? `${place.belongsTo} ${title}` : title);
     let title = base;
     for (let n = 2; this.titles.has(name(title)); n += 1) title = `${base} #${n}`;
@@ -317,7 +317,7 @@ function rowOf(
   return {
     id: of.id,
     source: of.place.source,
-    // A session made by compression names nobody.
+    // A session that compression created has no user.
     user_id: of.parent === undefined ? (of.place.user ?? null) : null,
     model: random.pick(["model-a", "model-b", null]),
     model_config: isAcp ? JSON.stringify({ cwd: "/work", provider: "someone" }) : null,
@@ -336,7 +336,7 @@ function rowOf(
   };
 }
 
-/** A message before it is written anywhere. */
+/** A message before it is written to a file. */
 interface Spoken {
   readonly at: number;
   readonly role: string;
@@ -348,7 +348,7 @@ interface Spoken {
   readonly details?: unknown;
   readonly finish?: string;
   readonly tokens?: number;
-  /** What only a transcript has. */
+  /** Fields that only a transcript has. */
   readonly more?: Fields;
 }
 
@@ -397,8 +397,8 @@ function listOf(random: Random, words: string): unknown[] {
 }
 
 /**
- * Which of the messages the database has and which the transcript: all, the first ones, or all but one. A list as
- * content never became a row.
+ * The messages in the database and in the transcript: all, the first ones, or all but one. Content that is a list
+ * is never a row.
  */
 function dealt(random: Random, messages: readonly Spoken[], inDatabase: boolean, inTranscript: boolean) {
   const storable = messages.filter(({ content }) => !Array.isArray(content));
@@ -420,7 +420,7 @@ function dealt(random: Random, messages: readonly Spoken[], inDatabase: boolean,
   }
 }
 
-/** Microseconds as the other system writes them: a database row is stamped a little before the line. */
+/** Microseconds in the format of the other system: a database row is slightly earlier than its line. */
 const LATER_MS = 7;
 
 function columnsOf(message: Spoken): Fields {
@@ -458,7 +458,7 @@ function called({ id, name, arguments: given }: { id: string; name: string; argu
   return { id, type: "function", function: { name, arguments: JSON.stringify(given) } };
 }
 
-/** What must be here afterwards of a message; undefined when neither has it. */
+/** The expected imported message; undefined if neither source has it. */
 function truthOf(
   message: Spoken,
   rows: readonly Spoken[],

@@ -1,4 +1,4 @@
-/** The columns of a home's database at each schema version, as our importer must be able to read them. */
+/** The columns of the source database at each schema version that the importer must read. */
 interface Columns {
   readonly sessions: readonly string[];
   readonly messages: readonly string[];
@@ -58,7 +58,7 @@ function columnsAt(version: number): Columns {
   };
 }
 
-/** The statements that make an empty database of this version; from 7 on, one that does not exist yet. */
+/** The statements that create an empty database of this version; 7 is a future version. */
 export function schemaAt(version: number): string {
   const { sessions, messages } = columnsAt(version);
   return `

@@ -14,7 +14,7 @@ import { listeners } from "../support/listeners.ts";
 import { type Home, openHome } from "../support/test-home.ts";
 import { wrapStore } from "../support/wrap-store.ts";
 
-/** One write of the store, in the order in which the writes were asked for. */
+/** One write of the store, in the order of the calls. */
 export interface StoreStep {
   readonly name: string;
   readonly input: unknown;
@@ -26,9 +26,9 @@ export interface IntakeRoom {
   readonly steps: readonly StoreStep[];
   /** Resolves when a step of this name is done. */
   untilStep(name: string): Promise<void>;
-  /** Lets time pass, and the connection outlast it. */
+  /** Lets time pass, and keeps the connection alive. */
   pass(ms: number): Promise<void>;
-  /** The chats whose messages the steps take in, in order, each with its step's number. */
+  /** The chats whose messages were accepted, in order, each with the number of its step. */
   accepted(): readonly { readonly chat: string; readonly step: number; readonly messageId: string }[];
 }
 
@@ -39,7 +39,7 @@ export interface IntakeRoomOptions {
   readonly settings?: Partial<GatewaySettings>;
 }
 
-/** Reads and leases are not counted: the first wait for nobody's commit, the second come by the clock. */
+/** Reads and leases are not counted: reads wait for no commit, and leases depend on the clock. */
 const UNCOUNTED: ReadonlySet<string> = new Set([
   "recordHeartbeat",
   "acquireLease",
@@ -50,7 +50,7 @@ const UNCOUNTED: ReadonlySet<string> = new Set([
   "claimFlush",
 ]);
 
-/** A gateway in this process, on a real database, whose writes are counted. */
+/** A gateway in this process with a real database whose writes are counted. */
 export async function intakeRoom(options: IntakeRoomOptions): Promise<IntakeRoom> {
   const { platform, agent, settings, home = await openHome() } = options;
   const steps: StoreStep[] = [];
@@ -114,14 +114,14 @@ export async function intakeRoom(options: IntakeRoomOptions): Promise<IntakeRoom
   };
 }
 
-/** A messenger that is nothing but memory. */
+/** An in-memory messenger. */
 export interface MemoryMessenger {
   readonly platform: Platform;
-  /** Resolves when the gateway listens. */
+  /** Resolves when the gateway is connected. */
   readonly receiver: Promise<Receiver>;
-  /** What was sent to the chat, once it is as many. */
+  /** The messages to the chat, as soon as there are this many. */
   sent(chat: string, count: number): Promise<readonly string[]>;
-  /** A direct message, and the cursor behind it. */
+  /** A direct message with the cursor after it. */
   message(chat: string, words: string): Inbound;
 }
 
@@ -180,7 +180,7 @@ function takenIn({ name, input }: StoreStep, step: number) {
   return messages.map(({ source, messageId }) => ({ chat: source.chatId, step, messageId }));
 }
 
-/** The same store; every write is noted when it is asked for. */
+/** The same store; every write is recorded when it is called. */
 function counted(store: Store, note: (step: StoreStep) => void): Store {
   return wrapStore(store, ({ name, input, run }) => {
     const result = run();

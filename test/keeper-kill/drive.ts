@@ -14,7 +14,7 @@ import type { StartProcessInput } from "../../src/processes/processes.ts";
 import { endKeeper } from "../support/end-keeper.ts";
 import { pause } from "../support/keeper-room.ts";
 import { type Random, seeded } from "../support/random.ts";
-import { endAllIn, keeperOf, kill } from "../tools-kill/left.ts";
+import { endAllIn, keeperOf, kill } from "../tools-kill/leftovers.ts";
 import { judgePrinter, type Printed, type Printer, type PrintFindings } from "./judge.ts";
 
 export interface KeeperKillPlan {
@@ -28,18 +28,18 @@ export interface KeeperKillPlan {
 
 export interface KeeperKillReport extends PrintFindings {
   readonly kills: number;
-  /** The evidence, for a judge that is tried out. */
+  /** The evidence, for tests of the judge. */
   readonly printed: readonly { readonly printer: Printer; readonly printed: Printed }[];
 }
 
 const SOURCE: Source = { platform: "local", chatType: "dm", chatId: "cli" };
 const EVERYONE = { everyone: true } as const;
-/** For all to end, after the last keeper was killed. */
+/** The time limit for all commands to end after the last kill. */
 const LONGEST_END_MS = 60_000;
 
 /**
- * Commands with pipes and with terminals print numbered lines, some now and then, some in bursts, while their keeper is
- * killed at random moments, also while it is only starting. At the end each line of each is accounted for.
+ * Commands with pipes and with terminals print numbered lines, some occasionally, some in bursts, while their keeper is
+ * killed at random times, also during its start. At the end every line of every command is checked.
  */
 export async function driveKeeperKills(plan: KeeperKillPlan): Promise<KeeperKillReport> {
   const { folder, kills, progress = () => {} } = plan;

@@ -1,16 +1,16 @@
 import { type Exit, KEPT_OUTPUT } from "../../src/core/process.ts";
 
-/** A command that prints numbered lines until it is told to stop, then how many, and exits with a code of its own. */
+/** A command that prints numbered lines until it is stopped, then their number, and exits with its own code. */
 export interface Printer {
   readonly name: string;
   readonly pty: boolean;
   readonly exit: number;
 }
 
-/** What the row of a printer says when all is over. */
+/** The row of a printer at the end. */
 export interface Printed {
   readonly text: string;
-  /** The place of the first character of the text in all that was printed. */
+  /** The offset of the text's first character in the whole output. */
   readonly from: number;
   readonly total: number;
   readonly exit: Exit | undefined;
@@ -23,7 +23,7 @@ export interface PrintFindings {
   readonly errors: readonly string[];
 }
 
-/** Holds every line that is kept against what must have been printed there, and the count of all characters as well. */
+/** Compares every stored line with the expected one, and the number of characters with the total. */
 export function judgePrinter({ name, pty, exit }: Printer, printed: Printed): PrintFindings {
   const newline = pty ? "\r\n" : "\n";
   const [lost, doubled, errors]: [string[], string[], string[]] = [[], [], []];

@@ -3,13 +3,13 @@ import Database from "better-sqlite3";
 import { look } from "../support/database.ts";
 import type { Operation, OperationName } from "./journal.ts";
 
-/** What a file and a journal disagree about, a sentence each. */
+/** The differences between a file and a journal, one sentence each. */
 export interface Findings {
-  /** Acknowledged, and not there. */
+  /** Acknowledged, but not stored. */
   readonly lost: string[];
-  /** There more often than it was done. */
+  /** Stored more often than it was done. */
   readonly doubled: string[];
-  /** There in part, or against a rule of the schema. */
+  /** Stored in part, or against a rule of the schema. */
   readonly broken: string[];
 }
 
@@ -33,8 +33,8 @@ const SEQS = 2 ** 24;
 const RESHAPES: readonly OperationName[] = ["undo", "redo", "rewrite", "compress"];
 
 /**
- * Holds a database against the journal of those who wrote it, by SQL alone: what was acknowledged is there
- * whole, what was in flight is there whole or not at all, and the rows agree with each other.
+ * Compares a database with the journal of its writers, only by SQL: acknowledged operations are stored
+ * completely, operations in progress completely or not at all, and the rows agree with each other.
  */
 export function check(file: string, journal: readonly Operation[], atRest = false): Findings {
   const findings: Findings = { lost: [], doubled: [], broken: [] };
@@ -55,7 +55,7 @@ function checkFile(db: Database.Database, { broken }: Findings): void {
   }
 }
 
-/** Throws when the index is not whole. Its own check is a writing statement, so it runs on a copy. */
+/** Throws if the index is incomplete. Its check is a writing statement, so it runs on a copy. */
 export function checkIndex(file: string): void {
   const copy = `${file}.copy`;
   try {
@@ -71,7 +71,7 @@ export function checkIndex(file: string): void {
   }
 }
 
-/** Rules that hold between rows whoever wrote them and whenever they were killed. */
+/** Rules between rows that hold for every writer and every kill. */
 function checkRows(db: Database.Database, { broken }: Findings, atRest: boolean): void {
   const none = (rule: string, sql: string): void => {
     const rows = db.prepare(sql).all();
@@ -189,13 +189,13 @@ function checkOperations(db: Database.Database, journal: readonly Operation[], f
       if (acknowledged && session !== undefined && chats === 0) lost.push(`${what}: no conversation`);
     }
     if (session === undefined) {
-      // Gone with its session, if somebody began to remove that; what a fork shows of it may remain.
+      // Deleted with its session, if a removal had started; messages that a fork shows may remain.
       if (id !== undefined && acknowledged && !removals.has(id)) lost.push(`${what}: ${id} is gone`);
       continue;
     }
     const n = session.n;
 
-    // Messages: all of them, in one run, in order; or, when in flight, none.
+    // Messages: all of them, consecutive and in order; or none, for an operation in progress.
     if (messages.length !== one.count) {
       if (acknowledged) lost.push(`${what}: ${messages.length} of ${one.count} messages`);
       else if (messages.length > 0) broken.push(`${what}: ${messages.length} of ${one.count} messages`);
@@ -256,13 +256,13 @@ function checkOperations(db: Database.Database, journal: readonly Operation[], f
   );
   const forks = journal.filter(({ name }) => name === "fork");
   for (const row of live.values()) {
-    // A fork of a titled session is born with a title.
+    // A fork of a titled session has a title from its start.
     const isFork = forks.some(({ key }) => row.id.endsWith(`-${key}`));
     checkSession(db, row, bySession.get(row.id) ?? [], isFork, said, findings);
   }
 }
 
-/** What found no room left nothing behind. What it would have counted or reshaped, `checkSession` counts. */
+/** A refused operation stored nothing. `checkSession` checks counters and versions. */
 function checkAbsent(
   db: Database.Database,
   { key, name, session }: Operation,
@@ -292,7 +292,7 @@ function checkAbsent(
   }
 }
 
-/** What only all operations on one session together say: its title, its tokens, the number of its versions. */
+/** Checks that need all operations of a session: its title, its tokens, the number of its versions. */
 function checkSession(
   db: Database.Database,
   row: SessionRow,
@@ -330,12 +330,12 @@ function checkSession(
   }
 }
 
-/** The keys of all operations that have said something that is there. */
+/** The keys of all operations with a stored message. */
 export function keysIn(file: string): ReadonlySet<string> {
   return look(file, (db) => new Set(readMessages(db).keys()));
 }
 
-/** Every message that carries a key, by key, in order. */
+/** Every message with a key, by key, in order. */
 function readMessages(db: Database.Database): Map<string, Said[]> {
   const said = new Map<string, Said[]>();
   const rows = db.prepare("select id, text from messages where text like '[%' order by id").raw().all();

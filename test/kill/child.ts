@@ -1,6 +1,6 @@
 /**
- * Works through the library until it is killed: several loops at once, each with sessions of its own. Says each
- * operation before it begins and after it was acknowledged. A disk without room refuses operations; it goes on.
+ * Uses the library until it is killed: several concurrent loops, each with its own sessions. Prints each operation before
+ * it starts and after it was acknowledged. A full disk refuses operations; the process continues.
  */
 import module from "node:module";
 import {
@@ -24,15 +24,15 @@ module.enableCompileCache();
 const [file = "", mode = "", round = "", seed = "", loops = "", pauseMs = "0"] = process.argv.slice(2);
 const tell = (line: Line): void => say(line);
 const everyone = { everyone: true } as const;
-/** More reshapings than this and the oldest version is forgotten, which a checker could not tell from a loss. */
+/** With more view changes, the oldest version would be deleted, which a checker cannot distinguish from a loss. */
 const MAX_VERSIONS = 40;
-/** Room does not come by asking. */
+/** The delay before a retry on a full disk. */
 const FULL_PAUSE_MS = 4;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Owned {
   readonly id: string;
-  /** Set when a conversation points there. */
+  /** Set when a conversation points to it. */
   readonly chat?: string;
   versions: number;
 }
@@ -47,7 +47,7 @@ void (async () => {
   stopping = true;
 })();
 
-/** Beginning has to wait for room like everything else. */
+/** Retries the attempt until there is space. */
 async function withRoom<T>(attempt: () => T | Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -82,7 +82,7 @@ sameOptions.close();
 const REFUSALS: ReadonlySet<string> = new Set(["nothing_to_undo", "nothing_to_redo", "disk_full"]);
 let numbers = 0;
 let broken = false;
-/** Runs one operation between its two lines. `undefined` when a rule refused it. */
+/** Runs one operation between its two lines. `undefined` if a rule refused it. */
 async function operation<T>(
   begun: Omit<Begun, "key" | "count"> & { readonly count?: number },
   run: (key: string) => Promise<T>,
@@ -111,12 +111,12 @@ function messages(key: string, count: number): MessageInput[] {
   return textsOf(key, count).map((text, index) => ({ role: index % 2 === 0 ? "user" : "assistant", text }));
 }
 
-/** A turn that was begun is finished, if need be when there is room again: its session waits for it. */
+/** Finishes a started turn, later if the disk is full: its session is blocked until then. */
 async function finish(turn: Turn): Promise<void> {
   while ((await finishOnce(turn)) === undefined && !broken);
 }
 
-/** The turn's end, with its answer, its usage and a delivery in the same commit. */
+/** The end of the turn, with its answer, its usage and a delivery in the same commit. */
 function finishOnce(turn: Turn): Promise<unknown> {
   return operation({ name: "finish", session: turn.session, count: 2, turn: turn.number }, async (key) => {
     const answer = textsOf(key, 2).map((text) => ({ type: "text" as const, text }));
@@ -134,7 +134,7 @@ function finishOnce(turn: Turn): Promise<unknown> {
   });
 }
 
-/** What a killed process had begun is taken up and finished. */
+/** Takes over and finishes the turns of a killed process. */
 async function recover(): Promise<void> {
   for (;;) {
     const left = await store.turns.listClaimable({ now: Date.now() });
@@ -148,7 +148,7 @@ async function recover(): Promise<void> {
   }
 }
 
-/** The sessions that each loop made in earlier rounds. */
+/** The sessions of each loop from earlier rounds. */
 async function ownedByLoops(): Promise<Owned[][]> {
   const { items } = await sessions.list(everyone, { limit: 1000 });
   const owned: Owned[][] = Array.from({ length: Number(loops) }, () => []);
@@ -278,7 +278,7 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
 }
 
 await recover();
-// A first read of files that are just gone fails; the next heartbeat finds out why and ends the process.
+// The first read of removed files fails; the next heartbeat finds the reason and ends the process.
 const owned = await ownedByLoops().catch(async (error: unknown) => {
   await pause(10);
   await store.runners.recordHeartbeat({ runner, now: Date.now() });

@@ -12,13 +12,13 @@ export interface KillPlan {
 
 export interface KillReport extends Findings {
   readonly kills: number;
-  /** Kills that met at least one operation that had begun and was not acknowledged. */
+  /** Kills during at least one unacknowledged operation. */
   readonly inFlight: number;
-  /** Operations that were acknowledged. */
+  /** Acknowledged operations. */
   readonly operations: number;
-  /** Operations that failed though nobody was killed. */
+  /** Operations that failed without a kill. */
   readonly errors: string[];
-  /** What `pragma synchronous` said on a connection opened as the writer's is; once per process. */
+  /** The value of `pragma synchronous` on a connection like the writer's; once per process. */
   readonly synchronous: number[];
   readonly journal: readonly Operation[];
 }
@@ -27,8 +27,8 @@ const LOOPS = 8;
 const CHECK_EVERY = 10;
 
 /**
- * Kills a working process again and again, on the same file, and holds the file against what was acknowledged.
- * The seed fixes what is done and how long each process may live; which instruction the kill meets is the machine's.
+ * Kills a busy process repeatedly, on the same file, and compares the file with the acknowledged operations.
+ * The seed determines the operations and the lifetimes; the exact instruction of a kill depends on the machine.
  */
 export async function driveKills({ file, seed, kills, progress }: KillPlan): Promise<KillReport> {
   const random = seeded(seed);
@@ -38,7 +38,7 @@ export async function driveKills({ file, seed, kills, progress }: KillPlan): Pro
   const children: Child[] = [];
   let lines = 0;
   const start = (round: number): Child => {
-    // The last one is not killed; every fifth does everything in one thread.
+    // The last process is not killed; every fifth one uses a single thread.
     const mode = round % 5 === 4 ? "in-process" : "workers";
     const args = [file, mode, String(round), String(seed + round), String(LOOPS)];
     const child = startChild(new URL("./child.ts", import.meta.url), args);
@@ -51,11 +51,11 @@ export async function driveKills({ file, seed, kills, progress }: KillPlan): Pro
     for (let round = 0; round <= kills; round += 1) {
       const child = next;
       await child.heard<Line>((line) => line.say === "ready");
-      // The next process gets ready while this one works.
+      // The next process starts while this one works.
       if (round < kills) next = start(round + 1);
       child.tell({ do: "go" } satisfies Told);
-      // One in five is killed while it still opens the database or takes up what was left; the others after
-      // some work. A few milliseconds more put the kill anywhere between two answers.
+      // One in five is killed while it opens the database or recovers unfinished work; the others after
+      // some work. A few more milliseconds put the kill anywhere between two answers.
       const early = round < kills && random.next() < 0.2;
       let answers = random.between(1, 150);
       if (!early) await child.heard<Line>((line) => line.say === "done" && --answers <= 0);
@@ -93,7 +93,7 @@ export async function driveKills({ file, seed, kills, progress }: KillPlan): Pro
   return { ...report, ...findings, operations, journal };
 }
 
-/** What several looks found, each once. */
+/** The findings of several checks, without duplicates. */
 export function add(to: Findings, more: Findings): void {
   for (const kind of ["lost", "doubled", "broken"] as const) {
     for (const one of more[kind]) if (!to[kind].includes(one)) to[kind].push(one);

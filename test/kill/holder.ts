@@ -1,4 +1,4 @@
-/** Begins a turn and then does nothing more. */
+/** Starts a turn and then does nothing. */
 import { buildRouting, localRunner, sqliteStore } from "../../src/index.ts";
 import { say, told } from "../support/child.ts";
 import { settings } from "../support/routing.ts";

@@ -1,7 +1,7 @@
-/** What a working child says: a line before each operation begins, and one after it was acknowledged. */
+/** The output of a working child: a line before each operation starts, and one after it was acknowledged. */
 export type Line =
   | { readonly say: "ready" }
-  /** It cannot begin: not even the first small write finds room. */
+  /** It cannot start: not even the first small write has space. */
   | { readonly say: "no room" }
   | { readonly say: "open"; readonly synchronous: number }
   | { readonly say: "working" }
@@ -9,7 +9,7 @@ export type Line =
   | { readonly say: "done"; readonly key: string; readonly result: Result }
   | { readonly say: "refused"; readonly key: string; readonly code: string }
   | { readonly say: "failed"; readonly key: string; readonly error: string }
-  /** The database's files were removed or replaced: where what was acknowledged is now. */
+  /** The database's files were removed or replaced: the path of the rescued data. */
   | { readonly say: "lost"; readonly rescued?: string; readonly movedTo?: string; readonly error: string }
   | { readonly say: "end" };
 
@@ -18,7 +18,7 @@ export type Told =
       readonly do: "go";
       /** The store's option. */
       readonly maxBytes?: number;
-      /** Remove nothing: what is removed makes room. */
+      /** Removes nothing, because a removal frees space. */
       readonly keeps?: boolean;
     }
   | { readonly do: "stop" };
@@ -41,12 +41,12 @@ export type OperationName =
   | "remove";
 
 export interface Begun {
-  /** `round-number`: what the operation writes carries it, so that it is recognised in the database. */
+  /** `round-number`: part of the operation's texts, so that they are recognised in the database. */
   readonly key: string;
   readonly name: OperationName;
-  /** The session it is done to; for `open`, only the result knows. */
+  /** The session of the operation; for `open`, only the result has it. */
   readonly session?: string;
-  /** How many messages it writes. */
+  /** The number of messages that it writes. */
   readonly count: number;
   readonly turn?: number;
 }
@@ -66,25 +66,25 @@ export function textsOf(key: string, count: number): string[] {
 }
 
 export interface Operation extends Begun {
-  /** The place of its first line among all lines of all processes, one after the other. */
+  /** The number of its first line among all lines of all processes. */
   readonly begunAt: number;
-  /** The place of its second line. */
+  /** The number of its second line. */
   doneAt?: number;
-  /** Undefined while it is in flight, and for ever when the process was killed before it answered. */
+  /** Undefined during the operation, and if the process was killed before the answer. */
   result?: Result;
   refused?: string;
 }
 
 export interface Heard {
-  /** Operations that had begun and were not answered. */
+  /** Operations that had started and were not answered. */
   readonly open: number;
   readonly failed: string[];
-  /** Operations for which there was no room. */
+  /** Operations that were refused for lack of space. */
   readonly full: number;
   readonly synchronous: number[];
 }
 
-/** Takes the lines of one process into the journal. `from` is the number of lines of the processes before it. */
+/** Adds the lines of one process to the journal. `from` is the number of lines of the processes before it. */
 export function record(journal: Operation[], lines: readonly Line[], from: number): Heard {
   const open = new Map<string, Operation>();
   const failed: string[] = [];

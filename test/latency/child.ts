@@ -1,4 +1,4 @@
-/** A busy gateway on a large database: measures how long its main thread and its callers wait. */
+/** A busy gateway on a large database: measures the delays of its main thread and of its callers. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
   buildRouting,
@@ -20,7 +20,7 @@ export interface Measured {
   readonly importSeconds: number;
   readonly indexSeconds: number;
   readonly loop: Times;
-  /** The longest wait of the loop, and the p99 of accepting, in each second. */
+  /** The maximum delay of the event loop, and the p99 of accepting, in each second. */
   readonly eachSecond: { readonly loop: readonly number[]; readonly accept: readonly number[] };
   readonly append: Times;
   readonly accept: Times;
@@ -141,7 +141,7 @@ await Promise.all([
       }),
     );
   }),
-  // Somebody always searches, every fourth time for the word that is nearly everywhere.
+  // A search is always in progress, every fourth one for the word that is nearly everywhere.
   (async () => {
     for (let n = 0; running(); n += 1) {
       const word = n % 4 === 0 ? "the" : random.pick(vocabulary);
@@ -176,7 +176,7 @@ say({
 await store.close();
 process.exit(0);
 
-/** Begins a step every so many milliseconds, whether or not the one before has ended. */
+/** Starts a step at a fixed interval, even if the previous one has not ended. */
 async function paced(everyMs: number, step: (tick: number) => Promise<unknown>): Promise<void> {
   const steps: Promise<unknown>[] = [];
   const start = performance.now();

@@ -89,7 +89,7 @@ import { splitOutputLines, takeLastCharacters, toReadableOutput } from "../../sr
 import { applyTextPatch } from "../../src/tools/text-patch.ts";
 import { buildTextDeliveries } from "../../src/turns/text-deliveries.ts";
 
-/** Everything that reads a text of others: by name, and how it is called. */
+/** Every function that reads foreign text: its name, and how it is called. */
 export type TextFunction = readonly [name: string, run: (text: string) => unknown];
 
 const SECRETS = ["0123456789:a-secret-of-a-bot", "aaaaaaaaaaaaaaab", "[[[[[[[[[["];
@@ -101,9 +101,9 @@ const highlight = highlighter();
 const pretty = createLineFormatter({ color: false });
 const readInstant = createInstantReader("UTC");
 
-/** These take time in proportion to the text. */
+/** Their time is proportional to the length of the text. */
 export const LINEAR: readonly TextFunction[] = [
-  // What people and models say.
+  // Texts of people and models.
   ["parseCommand", parseCommand],
   ["spokenText", (text) => unescapeSlash(`/${text}`)],
   ["nearestName", (text) => findNearestName(["status", "stop"], text)],
@@ -157,7 +157,7 @@ export const LINEAR: readonly TextFunction[] = [
   ["searchTerms", extractTerms],
   ["indexedText", buildIndexText],
   ["neighbourText", shortenNeighbour],
-  // What processes and tools print.
+  // Output of processes and tools.
   ["readable", toReadableOutput],
   ["tail", (text) => takeLastCharacters(text, 1000)],
   ["linesOf", splitOutputLines],
@@ -213,7 +213,7 @@ export const LINEAR: readonly TextFunction[] = [
   ["resultLines", (text) => formatToolResult([{ type: "text", text }])],
   ["messageLines", (text) => formatMessageLines(said(text), { session: "s", isOwn: true }, STYLE)],
   ["prettyLine", (text) => pretty(JSON.stringify({ level: 30, time: 0, msg: text }))],
-  // Files of settings, and what is imported.
+  // Settings files and imports.
   ["commentsOf", listComments],
   ["unknownKey", (text) => describeUnknownKey(["telegram", text])],
   ["shown value", shownValue],
@@ -227,7 +227,7 @@ export const LINEAR: readonly TextFunction[] = [
   ["highlighter", (text) => highlight(text.replaceAll("\n", ";"), "typescript")],
 ];
 
-/** These read only a part of a long text, because a library or a search behind them is not linear. */
+/** They read only a part of a long text, because a library or a search that they use is not linear. */
 export const BOUNDED: readonly TextFunction[] = [
   ["termsWithOffsets", extractTermOffsets],
   ["snippet", (text) => buildSnippet(text, QUERY)],
@@ -316,12 +316,12 @@ interface Taker {
   take(text: string): unknown;
 }
 
-/** As a pipe gives it. */
+/** As a stream of chunks from a pipe. */
 function inChunks(taker: Taker, text: string): void {
   for (let at = 0; at < text.length; at += 65_536) taker.take(text.slice(at, at + 65_536));
 }
 
-/** An error is an answer. */
+/** An error is also a result. */
 function attempt(run: (text: string) => unknown): (text: string) => unknown {
   return (text) => {
     try {

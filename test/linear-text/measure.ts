@@ -1,29 +1,29 @@
 import type { Generator } from "./strings.ts";
 
-/** The first size, and by how much each is larger than the one before. What is far from linear fails at a small one. */
+/** The first size, and the factor between two sizes. A function that is far from linear fails at a small size. */
 const FIRST = 2000;
 const STEP = 8;
-/** A linear function takes 8 times as long at the next size, a quadratic one 64 times: from here on it is measured well. */
+/** A linear function takes 8 times as long at the next size, a quadratic one 64 times: above this factor it is measured precisely. */
 const SUSPECT = 14;
-/** A time that can be compared. What is quadratic and stays below it takes no second for a million characters. */
+/** The shortest time that can be compared. A quadratic function below it needs less than a second for a million characters. */
 const FLOOR_MS = 3;
 /** A quadratic function that is faster than this at one size stays below the floor at the next, 64 times slower. */
 const TOO_FAST_MS = FLOOR_MS / 64;
-/** Twice the text may take this much longer. A quadratic function takes four times as long. */
+/** The maximum factor for twice the text. A quadratic function takes four times as long. */
 const MOST_GROWTH = 2.5;
-/** The collector or the compiler makes one step dearer; a function that is not linear grows so at every size. */
+/** The garbage collector or the compiler slows down single steps; a function that is not linear is slow at every size. */
 const DOUBLINGS = 3;
 const REPEATS = 4;
-/** A bounded function takes long, so that two runs show as much as four of a short one. */
+/** A bounded function takes long, so two runs are as good as four of a short one. */
 const BOUNDED_REPEATS = 2;
 /** A busy machine can slow down three sizes in a row, each a little more. A function that is not linear grows every time. */
 const CONFIRMATIONS = 3;
-/** What is bounded takes as long for any text beyond its bound; preparing the text may add to it. */
+/** A bounded function takes as long for any text beyond its bound; preparing the text may add to it. */
 const BOUNDED_GROWTH = 1.6;
 
 type Run = (text: string) => unknown;
 
-/** Nothing, or how a function fails to be linear on such a text. It is made longer until the time can be compared. */
+/** Undefined, or how a function is not linear on such a text. The text grows until the time can be compared. */
 export function growthOf(run: Run, make: Generator, largest: number): string | undefined {
   let before = timeOf(run, make(FIRST / STEP));
   for (let size = FIRST; size <= largest; size *= STEP) {
@@ -37,7 +37,7 @@ export function growthOf(run: Run, make: Generator, largest: number): string | u
   return undefined;
 }
 
-/** Nothing as soon as one measurement shows linear growth. */
+/** Undefined as soon as one measurement shows linear growth. */
 function confirmGrowth(run: Run, make: Generator, size: number): string | undefined {
   let found: string | undefined;
   for (let time = 0; time < CONFIRMATIONS; time += 1) {
@@ -67,7 +67,7 @@ function growthText(size: number, times: readonly number[]): string {
   return `up to ${size} characters, each time twice as many, take ${all} ms`;
 }
 
-/** Nothing, or how a function goes on reading a text that is too long for it. */
+/** Undefined, or how a function reads more of a text than its bound. */
 export function readsOn(run: Run, make: Generator, size: number): string | undefined {
   let found: string | undefined;
   for (let time = 0; time < CONFIRMATIONS; time += 1) {
@@ -81,7 +81,7 @@ export function readsOn(run: Run, make: Generator, size: number): string | undef
   return found;
 }
 
-/** The least of several runs: others on the machine can only add to it. */
+/** The minimum of several runs: other work of the machine can only add to it. */
 function leastTime(run: Run, text: string, repeats: number = REPEATS): number {
   let least = Number.POSITIVE_INFINITY;
   for (let time = 0; time < repeats; time += 1) least = Math.min(least, timeOf(run, text));

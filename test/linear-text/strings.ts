@@ -1,4 +1,4 @@
-/** Texts that make careless code slow, as a function of their length. */
+/** Texts that make inefficient code slow, as a function of their length. */
 export type Generator = (length: number) => string;
 
 /** One unit, repeated. Long words, runs of one mark, and pairs that open and never close. */
@@ -118,7 +118,7 @@ const UNITS = [
   "word* ",
 ] as const;
 
-/** What a unit repeated does not make: depth, growth and an end that does not match. */
+/** Texts that are not a repeated unit: depth, growth, and an end that does not match. */
 const SHAPED: readonly (readonly [string, Generator])[] = [
   ["nested lists", (length) => shaped(length, (depth) => `${" ".repeat(depth % 200)}- a\n`)],
   ["nested quotes", (length) => shaped(length, (depth) => `${"> ".repeat(depth % 200)}a\n`)],
@@ -160,7 +160,7 @@ function shaped(length: number, piece: (index: number) => string): string {
   return pieces.join("");
 }
 
-/** One block of memory: a text put together of others would charge the first reader for joining them. */
+/** Copies the text into one block of memory: otherwise the first reader would pay for joining its parts. */
 function flat(text: string): string {
   const encoding = /^[\0-\xff]*$/.test(text) ? "latin1" : "utf16le";
   return Buffer.from(text, encoding).toString(encoding);

@@ -9,17 +9,17 @@ import { seeded } from "../support/random.ts";
 export interface LostFilePlan {
   readonly folder: string;
   readonly seed: number;
-  /** How often the files are taken away from a working process. */
+  /** How often the files of a working process are removed. */
   readonly losses: number;
   readonly progress?: (text: string) => void;
 }
 
 export interface LostFileReport extends Findings {
   readonly losses: number;
-  /** Losses that met at least one operation that had begun and was not acknowledged. */
+  /** Losses during at least one unacknowledged operation. */
   readonly inFlight: number;
   readonly operations: number;
-  /** How often each kind of loss was met. */
+  /** The number of losses of each kind. */
   readonly kinds: Readonly<Record<string, number>>;
   readonly errors: string[];
 }
@@ -27,10 +27,10 @@ export interface LostFileReport extends Findings {
 const LOOPS = 8;
 const DATABASE = "postrider.db";
 const LOST_EXIT = 6;
-/** What was on its way when the files went is answered; a process that says more than this has not noticed. */
+/** Operations in progress may still be answered; a process that prints more than this has not noticed the loss. */
 const MOST_LINES_AFTER = 500;
 
-/** Everything that people and their tools do to files that a program has open. */
+/** All changes of open files by people and their tools. */
 const LOSSES: Readonly<Record<string, (home: string, aside: string) => void>> = {
   "database removed": (home) => rmSync(join(home, DATABASE)),
   "database moved": (home, aside) => renameSync(join(home, DATABASE), join(aside, DATABASE)),
@@ -53,8 +53,8 @@ const LOSSES: Readonly<Record<string, (home: string, aside: string) => void>> = 
 };
 
 /**
- * Lets a process work, takes its files away, and holds the file that it names in the end against everything that it
- * has acknowledged. The next process continues with that file, as a person would.
+ * Lets a process work, removes its files, and compares the file that it finally names with all acknowledged
+ * operations. The next process continues with that file, as a person would.
  */
 export async function driveLostFiles({
   folder,

@@ -15,7 +15,7 @@ export function expectNowhere(request: unknown, words: readonly string[]): void 
   for (const word of words) expect(text, `must not reach the model: ${word}`).not.toContain(word);
 }
 
-/** The request without what changes by itself: the date, and what stands after it in the system text. */
+/** The request without parts that change by themselves: the date, and everything after it in the system text. */
 export function withoutDate(request: ReadRequest | undefined): ReadRequest | undefined {
   return request && { ...request, system: [request.system.join("\n\n").split("\n\nToday is ")[0] ?? ""] };
 }

@@ -14,25 +14,25 @@ export const PIRATE = "You are a pirate and say so.";
 export const JUDGE = "You are a judge and weigh every word.";
 export const MODEL = "rider-1";
 export const API_KEY = "key-of-the-recorded-model";
-/** Tokens that the model reads at once; small, so that a test can fill it. */
+/** The size of the model's context window; small, so that a test can fill it. */
 export const WINDOW = 20_000;
-/** Offered by name, in whatever order they are configured: what is sent first must stay the same, to be cached. */
+/** Offered by name, in any configured order: the start of a request must stay the same, so that it can be cached. */
 export const OWNER_TOOLS: readonly string[] = ["memory", "read_file", "session_search", "terminal"];
 export const GROUP_TOOLS: readonly string[] = ["memory", "session_search"];
 
 export interface FullHome {
-  /** The folder in which programs are started. */
+  /** The working folder of the processes. */
   readonly folder: string;
   readonly home: string;
-  /** The environment of a program in this home: the model comes from the configuration. */
+  /** The environment of a process in this home: the model comes from the configuration. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The database as another process opens it. */
+  /** The database through another connection. */
   openStore(): Promise<Store>;
-  /** Sets more at the top level of the configuration, as a person does who edits the file. */
+  /** Adds a setting at the top level of the configuration, as a person does who edits the file. */
   configure(more: Readonly<Record<string, unknown>>): void;
   /** The key of strict redaction. */
   key(): Uint8Array;
-  /** The configuration as a program reads it. */
+  /** The configuration as a process reads it. */
   config(): Config;
 }
 
@@ -43,7 +43,7 @@ export interface FullHomeOptions {
   readonly redactPii?: boolean | "strict";
 }
 
-/** A home in which every setting that a model request depends on is set. */
+/** A home with every setting that affects a model request. */
 export function fullHome({ url, provider = "compatible", redactPii = true }: FullHomeOptions): FullHome {
   const temporary = temporaryFolder();
   const home = join(temporary.path, "home");

@@ -7,7 +7,7 @@ import type { FullHome } from "./full-home.ts";
 
 const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
 
-/** Runs `postrider` in the project's folder to its end, with this on its input. */
+/** Runs `postrider` in the project's folder until it exits, with this input. */
 export function runPostrider(at: FullHome, args: readonly string[], input = ""): Promise<CliEnded> {
   const child = start(at, args);
   let [out, err] = ["", ""];
@@ -17,12 +17,12 @@ export function runPostrider(at: FullHome, args: readonly string[], input = ""):
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     err += text;
   });
-  child.stdin.on("error", () => {}); // it may end before it has read everything
+  child.stdin.on("error", () => {}); // it may exit before it has read everything
   child.stdin.end(input);
   return new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, out, err })));
 }
 
-/** An editor that has started `postrider acp` as a program of its own. */
+/** An editor that has started `postrider acp` as a child process. */
 export async function startEditor(at: FullHome): Promise<Editor> {
   const child = start(at, ["acp"]);
   child.stderr.resume();

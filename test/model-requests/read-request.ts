@@ -1,6 +1,6 @@
 import type { RecordedRequest, RequestKind, RequestShape } from "../support/recording-endpoint.ts";
 
-/** A request in one form, whichever provider it was made for. Only this file knows the providers' forms. */
+/** A request in one format for all providers. Only this file knows the formats of the providers. */
 export interface ReadRequest {
   readonly kind: RequestKind;
   readonly model: string;
@@ -9,11 +9,11 @@ export interface ReadRequest {
   /** Names of the offered tools, in order. */
   readonly tools: readonly string[];
   readonly messages: readonly ReadMessage[];
-  /** How long the model is to think; absent where the request does not say. */
+  /** The reasoning effort; absent if the request does not contain it. */
   readonly reasoning?: string;
-  /** What is told once (a fresh start, the first message), wherever it stands; `system` and `messages` are without it. */
+  /** Notes that are sent once (a reset, the first message), at any position; `system` and `messages` are without them. */
   readonly notes: readonly string[];
-  /** Where Anthropic is told to cache, in order: `tool 3`, `system 0`, `message 3`. */
+  /** The cache marks for Anthropic, in order: `tool 3`, `system 0`, `message 3`. */
   readonly cacheMarks: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface ReadMessage {
   /** Media types of images, with the bytes as base64. */
   readonly images?: readonly string[];
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[];
-  /** What the model thought, with the signature that proves it. */
+  /** The thinking of the model, with its signature. */
   readonly thoughts?: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function readRequest(request: RecordedRequest | undefined): ReadRequest {
 const NOTE =
   /(?:\[From the system, not from the person\]\n)?\[Note: (?:the previous conversation was closed|nobody has talked to you)[^\]]*\]/g;
 
-/** Says, before a note, who speaks. */
+/** Removes the label before a note. */
 function withoutHeading(note: string): string {
   return note.slice(note.indexOf("[Note:"));
 }
@@ -86,10 +86,10 @@ const READERS: Readonly<Record<RequestShape, (body: Fields) => Read>> = {
 
 const isMarked = (block: Fields): boolean => block.cache_control !== undefined;
 
-/** OpenAI's two forms: the system text stands among the messages. */
+/** The two formats of OpenAI: the system text is one of the messages. */
 function readItems(items: readonly Fields[]): Read {
   const isSystem = ({ role }: Fields): boolean => role === "system" || role === "developer";
-  // A reference stands for an item that OpenAI has stored, such as a thought.
+  // A reference to an item that OpenAI has stored, such as reasoning.
   const isSaid = (item: Fields): boolean => !isSystem(item) && item.type !== "item_reference";
   return {
     system: items.filter(isSystem).flatMap(({ content }) => blocksOf(content).map(textIn)),
@@ -115,7 +115,7 @@ function readItem(item: Fields): ReadMessage {
   return message(item.role as ReadMessage["role"], blocksOf(item.content), calls);
 }
 
-/** The responses API has an item for each thought, text and call; the others have one message. */
+/** The Responses API has an item for each reasoning, text and call; the others have one message. */
 function joinItems(messages: readonly ReadMessage[]): readonly ReadMessage[] {
   const joined: ReadMessage[] = [];
   for (const one of messages) {
@@ -137,7 +137,7 @@ function joinTwo(one: ReadMessage, other: ReadMessage): ReadMessage {
   };
 }
 
-/** A thought, and what proves that the model has thought it. */
+/** Formats a thinking block with its signature. */
 function sealed(thought: string, proof: unknown): string {
   return `${thought} (${String(proof)})`;
 }
@@ -188,7 +188,7 @@ function reasoningIn(shape: RequestShape, body: Fields): string | undefined {
   if (shape === "responses") return fieldsOf(body.reasoning).effort as string | undefined;
   const { effort } = fieldsOf(body.output_config);
   const { type } = fieldsOf(body.thinking);
-  // Older models take a number of tokens, which the client computes from the effort.
+  // Older models get a number of tokens, which the client computes from the effort.
   return (effort ?? type) as string | undefined;
 }
 

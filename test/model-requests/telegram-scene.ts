@@ -3,10 +3,10 @@ import type { FakeTelegram } from "../../src/testing/fake-telegram/index.ts";
 import { type GatewayProgram, gatewayScene } from "../support/gateway-program.ts";
 import type { FullHome } from "./full-home.ts";
 
-/** Ids that no other text of a request holds by chance. */
+/** Ids that no other text of a request contains by chance. */
 export const ADA = 70012345;
 export const BOB = 70054321;
-/** Somebody whose name is a phone number. */
+/** A person whose name is a phone number. */
 export const CARL = 70099999;
 export const CARLS_NAME = "+49 170 1234567";
 
@@ -17,13 +17,13 @@ export interface TelegramScene {
   /** A group with Ada, Bob and Carl. */
   readonly group: number;
   start(): Promise<GatewayProgram>;
-  /** Says it and waits until the bot has sent one more message there. */
+  /** Sends the text and waits for the bot's next message there. */
   ask(chat: number, user: number, text: string): Promise<string>;
-  /** The same for whatever is done there. */
+  /** The same for any other action. */
   answerTo(chat: number, act: () => Promise<unknown>): Promise<string>;
 }
 
-/** A fake Telegram, and a gateway program for this home. */
+/** A fake Telegram, and a gateway process for this home. */
 export async function telegramScene(at: FullHome): Promise<TelegramScene> {
   const { fake, gateway } = await gatewayScene(at.home);
   const people = [

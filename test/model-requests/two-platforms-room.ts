@@ -10,13 +10,13 @@ import { openHome } from "../support/test-home.ts";
 import type { FullHome } from "./full-home.ts";
 
 export interface TwoPlatformsRoom {
-  /** Says it, and returns all texts that were sent to the chat, once there are this many more. */
+  /** Sends the text, and returns all texts of the chat, as soon as there are this many more. */
   ask(source: Source, words: string, more?: number): Promise<readonly string[]>;
   /** Moves the clock; the connections stay. */
   pass(ms: number): Promise<void>;
 }
 
-/** A gateway with these platforms in memory, on a fake clock, with the settings and the model of this home. */
+/** A gateway with these in-memory platforms, on a fake clock, with the settings and the model of this home. */
 export async function twoPlatformsRoom(at: FullHome, names: readonly string[]): Promise<TwoPlatformsRoom> {
   const { store, clock } = await openHome();
   const config = at.config();

@@ -6,7 +6,7 @@ import type { Mutation } from "./mutation.ts";
 /** A copy of the repository in a temporary folder, in which one mutation at a time is applied. */
 export interface CopiedTree {
   readonly path: string;
-  /** Applies the mutation while the work runs, and takes it back. */
+  /** Applies the mutation while the work runs, and reverts it. */
   mutated<Result>(mutation: Mutation, work: () => Promise<Result>): Promise<Result>;
   remove(): void;
 }

@@ -9,6 +9,6 @@ export interface Mutation {
   readonly breaks: string;
   /** The smallest test files of which at least one must fail. */
   readonly noticedBy: readonly string[];
-  /** A part of a test's title: only tests with this title run, where the whole file would be slow. */
+  /** A part of a test's title: only tests with this title run, if the whole file would be slow. */
   readonly test?: string;
 }

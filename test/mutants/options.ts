@@ -28,7 +28,7 @@ A mutation survives when these tests pass. Exits with 1 when a mutation survives
   --help        this text
 `;
 
-/** Throws a sentence for the person who typed it. */
+/** Throws an error with a sentence for the person who typed it. */
 export function optionsFrom(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

@@ -1,6 +1,6 @@
 import type { Mutation } from "./mutation.ts";
 
-/** Telegram: what is received, what is sent, and what is kept from others. */
+/** Telegram: receiving, sending, and privacy. */
 export const PLATFORMS: readonly Mutation[] = [
   {
     file: "src/platforms/telegram/parse.ts",
@@ -27,7 +27,7 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/parse.ts",
     find: "buildTelegramSource(message as Message, toMessageSender(query.from)),",
     replace: "buildTelegramSource(message as Message),",
-    breaks: "A pressed button counts with the rights of the person who pressed it.",
+    breaks: "A pressed button has the permissions of the person who pressed it.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
@@ -43,7 +43,7 @@ export const PLATFORMS: readonly Mutation[] = [
     replace: "    if (source === undefined)",
     breaks: "No file of a stranger is downloaded.",
     noticedBy: ["test/intake.test.ts"],
-    test: "does not make the gateway fetch files",
+    test: "does not make the gateway download files",
   },
   {
     file: "src/platforms/telegram/dispatch-updates.ts",
@@ -70,7 +70,7 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/poll.ts",
     find: "      if (!isConnected) receiver.markConnected();",
     replace: "",
-    breaks: "The gateway is told that the bot is connected.",
+    breaks: "The platform reports its connection to the gateway.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
@@ -147,7 +147,7 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/outcome.ts",
     find: "...(retryAfterMs !== undefined && { retryAfterMs }) };",
     replace: "};",
-    breaks: "The bot waits as long as Telegram asks it to.",
+    breaks: "The bot waits as long as Telegram requests.",
     noticedBy: ["src/platforms/telegram/sending.test.ts"],
   },
   {
@@ -161,7 +161,7 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/api.ts",
     find: 'isHeard ? { kind: "lost", reason } : { kind: "unreachable", reason };',
     replace: '{ kind: "unreachable", reason };',
-    breaks: "A request that a proxy had passed on counts as possibly heard.",
+    breaks: "A request that a proxy forwarded has an unknown outcome.",
     noticedBy: ["src/platforms/telegram/transport.test.ts"],
   },
   {
@@ -175,28 +175,28 @@ export const PLATFORMS: readonly Mutation[] = [
     file: "src/platforms/telegram/source.ts",
     find: "threadId: message.is_topic_message === true ? message.message_thread_id : undefined,",
     replace: "threadId: message.message_thread_id,",
-    breaks: "A reply in a plain group is no conversation of its own.",
+    breaks: "A reply in a plain group does not start a separate conversation.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
     file: "src/platforms/telegram/source.ts",
     find: "  if (senderChat !== undefined)",
     replace: "  if (chat.id === senderChat?.id)",
-    breaks: "A sender who speaks for a channel in a group has the id of that channel.",
+    breaks: "A sender who writes for a channel in a group has the id of that channel.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },
   {
     file: "src/platforms/telegram/edit.ts",
     find: "if (answer.ok || isUnchanged(answer.failure)) return",
     replace: "if (answer.ok) return",
-    breaks: "An edit that changes nothing counts as done.",
+    breaks: "An edit without a change counts as successful.",
     noticedBy: ["src/platforms/telegram/sending.test.ts"],
   },
   {
     file: "src/platforms/telegram/edit.ts",
     find: 'isGone(answer.failure) ? { state: "gone" } : toSendOutcome(answer.failure);',
     replace: "toSendOutcome(answer.failure);",
-    breaks: "A draft that was deleted is sent anew.",
+    breaks: "A deleted draft is sent as a new message.",
     noticedBy: ["src/platforms/telegram/sending.test.ts"],
   },
   {

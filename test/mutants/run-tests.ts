@@ -11,7 +11,7 @@ export interface TestsAsked {
   readonly seconds: number;
 }
 
-/** How the tests ended. `broken`: they did not run, so that nothing is known. */
+/** The result of the tests. `broken`: they did not run, so the result is unknown. */
 export type TestsEnd =
   | { readonly outcome: "passed" }
   | { readonly outcome: "failed"; readonly test: string; readonly message: string }
@@ -38,7 +38,7 @@ const TEST_TIMEOUT_MS = 20_000;
 
 const running = new Set<ChildProcess>();
 
-/** Ends the tests that run now, with the processes that they started in their group. */
+/** Ends the running tests with all processes of their group. */
 export function endTests(): void {
   for (const child of running) endGroup(child);
 }
@@ -104,7 +104,7 @@ function endOf(report: Report | undefined, errors: string): TestsEnd {
       reason: report.success ? "no test ran" : `no test failed, but: ${errors.trim()}`,
     };
   const [message = ""] = failed.failureMessages;
-  // A name that does not exist says nothing about the promise.
+  // A ReferenceError does not show that the promise is tested.
   if (message.startsWith("ReferenceError"))
     return { outcome: "broken", reason: message.split("\n")[0] ?? "" };
   return { outcome: "failed", test: failed.fullName, message: message.split("\n")[0] ?? "" };
@@ -115,6 +115,6 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended already.
+    // It has already ended.
   }
 }

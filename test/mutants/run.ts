@@ -101,7 +101,7 @@ async function tryAll(chosen: readonly Mutation[], options: Options): Promise<nu
   return count("killed") === results.length ? 0 : 1;
 }
 
-/** Why the named tests fail in the tree as it is. */
+/** Why the named tests fail in the unchanged tree. */
 async function failingUnmutated(tree: CopiedTree, chosen: readonly Mutation[]): Promise<string | undefined> {
   const whole = new Set(
     chosen.filter(({ test }) => test === undefined).flatMap(({ noticedBy }) => noticedBy),

@@ -4,7 +4,7 @@ import { sqliteStore, systemClock } from "../../src/index.ts";
 import type { StartProcessInput } from "../../src/processes/processes.ts";
 import { say, told } from "../support/child.ts";
 
-/** A gateway as far as processes are concerned: starts what it is told to, until it is killed. */
+/** The part of a gateway that starts processes, until it is killed. */
 const [, , folder = ""] = process.argv;
 const store = await sqliteStore({ file: join(folder, "postrider.db"), mode: "in-process" });
 const processes = connectHomeProcesses({ folder }, store, systemClock);

@@ -1,4 +1,4 @@
-/** One of several processes that write the same file, or one that only listens to what they write. */
+/** One of several processes that write to the same file, or one that only listens to their changes. */
 import module from "node:module";
 import {
   buildRouting,
@@ -24,7 +24,7 @@ export type Answer =
   | ({ readonly said: "worked" } & Worked)
   | ({ readonly said: "listened" } & Listened);
 
-/** What was acknowledged to this process. */
+/** The acknowledged operations of this process. */
 export interface Worked {
   readonly operations: number;
   /** Appended messages by session, each append as the texts it wrote. */
@@ -62,7 +62,7 @@ if (role === "listener") {
 await store.close();
 process.exit(0);
 
-/** Everything that is said in the first shared session, and when it arrived here. */
+/** All messages of the first shared session, with their arrival time here. */
 async function listen(): Promise<Answer> {
   let calls = 0;
   store.onChange(() => {
@@ -92,7 +92,7 @@ async function work({ from, until }: Order): Promise<Answer> {
   await sessions.create(who, { id: own });
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, from - instant())));
 
-  /** Does one thing after the other until the time is over. */
+  /** Runs operations one after another until the time is over. */
   async function loop(step: (n: number) => Promise<void>): Promise<void> {
     for (let n = 0; instant() < until; n += 1) {
       try {
@@ -123,7 +123,7 @@ async function work({ from, until }: Order): Promise<Answer> {
     });
     accepted.push(!result.duplicate);
     let turn = "turn" in result ? result.turn : undefined;
-    // Whoever finishes takes what has come meanwhile, from whichever process.
+    // The process that finishes a turn claims the pending messages of all processes.
     while (turn !== undefined) {
       const text = `answer ${turn.number}`;
       const finished = throwIfRefused(

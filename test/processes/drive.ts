@@ -18,7 +18,7 @@ export interface ProcessesReport {
   readonly contested: number;
 }
 
-/** Several processes write one file at once; another follows what they say. */
+/** Several processes write to one file at the same time; another one follows their messages. */
 export async function driveProcesses(plan: {
   readonly file: string;
   readonly processes: number;
@@ -80,7 +80,7 @@ function compare(file: string, worked: readonly Worked[], listened: Listened): P
   }));
   if (stored.integrity !== "ok") errors.push(`integrity_check: ${stored.integrity}`);
 
-  // Appended: each once, the texts of one call side by side.
+  // Appended: each once, the texts of one call consecutive.
   const places = new Map<string, number>();
   stored.messages.forEach(([session, text], place) => {
     const name = `${session}: ${text}`;
@@ -108,7 +108,7 @@ function compare(file: string, worked: readonly Worked[], listened: Listened): P
   }
   if (stored.chats.size > chats) errors.push(`${stored.chats.size} chats were kept, ${chats} were opened`);
 
-  // Accepted: new to exactly one process, answered, and nothing waits.
+  // Accepted: new for exactly one process, answered, and nothing is pending.
   const messages = Math.max(...worked.map((one) => one.accepted.length));
   const inbox = new Map(stored.inbox);
   let contested = 0;

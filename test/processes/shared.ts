@@ -1,4 +1,4 @@
-/** What all processes know of each other. */
+/** The shared constants of all processes. */
 export const SHARED_SESSIONS = 4;
 export const ACCEPTING_CHATS = 8;
 /** The last text in the first shared session. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 
-/** As if so much time had passed without a heartbeat, after `then`, which happens while nobody else writes. */
+/** Simulates this much time without a heartbeat, after `then`, which runs while no other process writes. */
 export function ageHeartbeats(home: string, ms: number, then = (): void => {}): void {
   const db = new Database(join(home, "postrider.db"), { timeout: 5000 });
   db.exec("begin immediate");

@@ -3,8 +3,8 @@ import type { Part } from "../../src/core/message.ts";
 import type { Agent, AgentTurn } from "../../src/ports/agent.ts";
 
 /**
- * An agent that tells which parts it was given, with the bytes it could read, and the how many-th message it is: what
- * reached it can be seen in the chat.
+ * An agent that describes the parts of its input, with their bytes and the number of the message, so that
+ * the chat shows its input.
  */
 export const describingAgent: Agent = {
   name: "describing",

@@ -16,15 +16,15 @@ export interface TelegramChildOptions {
   readonly file: string;
   readonly token: string;
   readonly apiRoot: string;
-  /** A script's answers; `echo` repeats, `describing` tells which parts it was given. */
+  /** The answers of a script; `echo` repeats, `describing` describes its input. */
   readonly agent?: "echo" | "describing" | { readonly answers: readonly unknown[] };
   readonly settings?: Partial<GatewaySettings>;
 }
 
-/** What it prints, a line each. */
+/** Its output, one value per line. */
 export type TelegramChildLine =
   | { readonly ready: true }
-  /** It could not start, or has ended by itself. */
+  /** It failed to start, or ended by itself. */
   | { readonly failed: { readonly code: string; readonly message: string } }
   | {
       readonly level: "debug" | "info" | "warn" | "error";
@@ -96,7 +96,7 @@ function printed(): Log {
   return { debug: tell("debug"), info: tell("info"), warn: tell("warn"), error: tell("error") };
 }
 
-/** An error has no fields of its own that JSON would show. */
+/** The fields of an error, which JSON omits. */
 function readable(fields: object): Record<string, unknown> {
   return JSON.parse(
     JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? (value.stack ?? "") : value)),

@@ -11,7 +11,7 @@ export interface TelegramLoadPlan {
   /** An empty folder. */
   readonly folder: string;
   readonly seed: number;
-  /** How much is said in all; a little more, since each person ends with a text of their own. */
+  /** The number of texts; slightly more, because each person ends with an extra text. */
   readonly messages: number;
   readonly people: number;
   readonly kills: number;
@@ -21,29 +21,29 @@ export interface TelegramLoadPlan {
 export interface TelegramLoadReport extends Verdict {
   readonly chats: number;
   readonly kills: number;
-  /** Kills after which a turn was left in the middle. */
+  /** Kills during a turn. */
   readonly hitTurns: number;
-  /** Deliveries that were on their way when the process was killed. */
+  /** Deliveries in progress when the process was killed. */
   readonly leftSends: number;
-  /** Messages that Telegram took and did not confirm. */
+  /** Messages that Telegram accepted and did not confirm. */
   readonly droppedSends: number;
-  /** Updates that Telegram still has. */
+  /** Unconfirmed updates at Telegram. */
   readonly pending: number;
   readonly seconds: number;
-  /** What a process complained about or ended by, and what took too long. */
+  /** Errors of a process, its unexpected exits, and waits that timed out. */
   readonly errors: readonly string[];
 }
 
 const FAULTS = { duplicateUpdates: 0.05, dropSends: 0.05, cut: 0.02, badGateway: 0.02, delayMs: 4 };
-/** Nobody says more than this without having heard anything. */
+/** The maximum number of texts without an answer. */
 const MOST_UNANSWERED = 4;
-/** Whoever waits longer was told that there will be no answer, or there is something wrong, which is seen at the end. */
+/** A longer wait means a notice without an answer, or an error, which the final check detects. */
 const LONGEST_WAIT_MS = 10_000;
 const LAST_ANSWERS_MS = 90_000;
 
 /**
- * Many people talk to a gateway that is killed and started again, over a Telegram that makes difficulties. The seed fixes
- * who says what, when the process is killed and what Telegram does; what meets what is the machine's.
+ * Many people write to a gateway that is killed and restarted, over an unreliable Telegram. The seed determines the texts,
+ * the times of the kills and the faults of Telegram; their interleaving depends on the machine.
  */
 export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<TelegramLoadReport> {
   const start = performance.now();
@@ -63,16 +63,16 @@ export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<Telegra
     const count = counter();
     const talks = speakers.map((one, at) => talk(bot.people, one, each, seeded(seed * 1000 + at), count));
     const talked = Promise.all(talks);
-    talked.catch(() => {}); // met where it is waited for
+    talked.catch(() => {}); // handled when it is awaited
     const random = seeded(seed);
     for (let at = 1; at <= kills; at += 1) {
-      // Spread over all that is said, and then at any instruction.
+      // Distributed over all texts, and then at any instruction.
       await Promise.race([count.reached(Math.floor((each * plan.people * at) / (kills + 1))), talked]);
       await wait(random.between(0, 120));
       await kill(child);
       report.kills += 1;
-      report.errors.push(...complaintsOf(child));
-      const { turns, sends } = leftIn(file);
+      report.errors.push(...readErrors(child));
+      const { turns, sends } = countUnfinished(file);
       if (turns > 0) report.hitTurns += 1;
       report.leftSends += sends;
       child = run();
@@ -81,7 +81,7 @@ export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<Telegra
     await talked;
     await bot.people.setFaults({});
     await lastAnswers(bot.people, speakers, each, report.errors);
-    report.errors.push(...complaintsOf(child));
+    report.errors.push(...readErrors(child));
     return {
       ...report,
       ...verdictOn(await recordOf(bot.people)),
@@ -101,11 +101,11 @@ interface Speaker {
   readonly user: number;
   readonly chat: number;
   readonly topic?: number;
-  /** What a text begins with for the bot to hear it. */
+  /** The prefix of a text that the bot must receive. */
   readonly address: string;
 }
 
-/** Of twenty people eleven talk alone with the bot, two each in three groups, three in a topic: fifteen chats. */
+/** Of twenty people eleven have direct chats, two each are in three groups, three in a topic: fifteen chats. */
 async function speakersIn({ people, username }: Bot, count: number): Promise<readonly Speaker[]> {
   const forum = await people.openGroup({ title: "Forum", forum: true });
   const speakers: Speaker[] = [];
@@ -132,7 +132,7 @@ async function say(people: FakeControls, speaker: Speaker, number: number): Prom
   return mark;
 }
 
-/** Some wait for each answer, some go on for a while. */
+/** Some wait for each answer, some continue for a while. */
 async function talk(
   people: FakeControls,
   speaker: Speaker,
@@ -152,7 +152,7 @@ async function talk(
   }
 }
 
-/** Everyone says one thing more; when that is answered, so is everything before it, or it never will be. */
+/** Everyone sends one more text; when that is answered, all earlier texts are settled. */
 async function lastAnswers(
   people: FakeControls,
   speakers: readonly Speaker[],
@@ -179,8 +179,8 @@ async function dropped(people: FakeControls): Promise<number> {
   return sends.filter(({ isDropped, refused }) => isDropped && refused === undefined).length;
 }
 
-/** What was left in the middle, as the file says. */
-function leftIn(file: string): { readonly turns: number; readonly sends: number } {
+/** The unfinished work in the database. */
+function countUnfinished(file: string): { readonly turns: number; readonly sends: number } {
   return look(file, (db) => {
     const count = (sql: string): number => Number(db.prepare(sql).pluck().get());
     return {
@@ -190,15 +190,15 @@ function leftIn(file: string): { readonly turns: number; readonly sends: number 
   });
 }
 
-/** A Telegram that is not reached is no complaint: it is made so. */
-function complaintsOf({ lines }: RunningGateway): string[] {
+/** An unreachable Telegram is no error: the test causes it. */
+function readErrors({ lines }: RunningGateway): string[] {
   return (lines as readonly TelegramChildLine[]).flatMap((line) => {
     if ("failed" in line) return [`a process ended by itself: ${line.failed.message}`];
     return "level" in line && line.level === "error" ? [`${line.words}: ${JSON.stringify(line.fields)}`] : [];
   });
 }
 
-/** False when it took too long. */
+/** False after a time-out. */
 async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
   const late = wait(ms, false, { signal: over.signal }).catch(() => false);

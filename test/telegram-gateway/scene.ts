@@ -5,10 +5,10 @@ import { type Child, startChild } from "../support/child.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import type { TelegramChildLine, TelegramChildOptions } from "./gateway-process.ts";
 
-/** Telegram as a process of its own, with as many bots as there are scenes. */
+/** A fake Telegram in a separate process, with one bot for each scene. */
 export interface OtherSide {
   readonly fake: Omit<FakeTelegram, "close">;
-  /** A bot that nobody else uses. */
+  /** A bot that no other test uses. */
   bot(): Bot;
   stop(): Promise<void>;
 }
@@ -45,9 +45,9 @@ export async function startTelegram(bots: number): Promise<OtherSide> {
   };
 }
 
-/** A gateway that runs, and what it prints. */
+/** A running gateway and its output. */
 export interface RunningGateway extends Child {
-  /** Resolves when it receives. */
+  /** Resolves when it is connected. */
   ready(): Promise<void>;
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
 }
@@ -69,7 +69,7 @@ export async function kill(child: Child): Promise<void> {
   await child.ended;
 }
 
-/** A bot with a home of its own, for one test. */
+/** A bot with its own home, for one test. */
 export interface Scene extends Bot {
   readonly home: string;
   readonly file: string;
@@ -97,7 +97,7 @@ export function sceneOf(side: OtherSide, atEnd: (tidy: () => Promise<void>) => v
   };
 }
 
-/** What the bot's messages in a chat are by now, in order. */
+/** The bot's current messages in a chat, in order. */
 export async function shownIn(people: FakeControls, chat: number): Promise<readonly ChatMessage[]> {
   return (await people.messages(chat)).filter(({ by }) => by === "bot");
 }

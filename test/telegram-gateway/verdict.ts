@@ -1,31 +1,31 @@
 import { isMarkedAsRepeated } from "../../src/core/repetition.ts";
 import type { ChatMessage } from "../../src/testing/fake-telegram/index.ts";
 
-/** What stood in a chat when all was over. */
+/** The messages in a chat at the end. */
 export interface ChatRecord {
   readonly chat: number;
   readonly messages: readonly ChatMessage[];
 }
 
-/** What Telegram's chats show that has gone wrong, a sentence each; and what they count. */
+/** The errors in Telegram's chats, one sentence each, and counts. */
 export interface Verdict {
-  /** Somebody has said something and was neither answered nor told why not. */
+  /** A text without an answer or a notice. */
   readonly lost: readonly string[];
-  /** An answer, or a draft of one, stands where it was not asked for, or refers to somebody else's words. */
+  /** An answer or a draft in a wrong chat, or as a reply to another person's text. */
   readonly crossed: readonly string[];
-  /** An answer stands in a chat twice, and nothing says so. */
+  /** A repeated answer without a mark. */
   readonly repeated: readonly string[];
-  /** An answer stands in a chat twice, and the second says so. */
+  /** A repeated answer with a mark. */
   readonly repeatedWithMark: readonly string[];
-  /** An answer came before one to something that the same person had said earlier. */
+  /** An answer before the answer to an earlier text of the same person. */
   readonly disordered: readonly string[];
   readonly said: number;
   readonly answered: number;
-  /** Texts whose turn fell too often: their people were told, and asked. */
+  /** Texts whose turn crashed too often: their senders got a notice. */
   readonly told: number;
 }
 
-/** How the gateway says that it has not tried again. */
+/** The notice of the gateway that it does not retry. */
 const TOLD = /so it was not tried again/;
 
 interface Said {
@@ -36,7 +36,7 @@ interface Said {
 }
 
 /**
- * Judges by the chats alone. Every text holds a mark of its own, `[p7-3]`: the third text of p7. The echo repeats it:
+ * Judges only by the chats. Every text contains a unique mark, `[p7-3]`: the third text of p7. The echo agent repeats it:
  * `You said: [p7-3] … (before that: [p7-2] …)`.
  */
 export function verdictOn(chats: readonly ChatRecord[]): Verdict {
@@ -83,7 +83,7 @@ function saidIn({ chat, messages }: ChatRecord): readonly Said[] {
   });
 }
 
-/** In a group it says which text it is about; alone with the bot it is about one that was said before. */
+/** In a group the notice is a reply to its text; in a direct chat it is about an earlier text. */
 function isAbout(notice: ChatMessage, place: string, text: Said): boolean {
   if (text.place !== place) return false;
   return notice.replyTo === undefined ? text.id < notice.id : text.id === notice.replyTo;

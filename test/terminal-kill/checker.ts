@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import type { Findings } from "../kill/checker.ts";
 import { look } from "../support/database.ts";
 
-/** What was typed, by whom and as which of their lines: `line a 17`. */
+/** A typed line with its person and its number: `line a 17`. */
 export interface TypedLine {
   readonly seat: string;
   readonly number: number;
@@ -16,16 +16,16 @@ export function answerText({ seat, number }: TypedLine): string {
   return `answer to ${seat} ${number}, in a few words`;
 }
 
-/** What one process printed before it was killed, or ended. */
+/** The output of one process until it was killed or exited. */
 export interface Printed {
   readonly seat: string;
-  /** The number of the first line that was typed into it. Answers to earlier ones are what it took up at its start. */
+  /** The number of the first line that was typed into it. Answers to earlier lines belong to its recovery. */
   readonly from: number;
   readonly out: string;
 }
 
 export interface LineFindings extends Findings {
-  /** Lines that two processes died over: they are not tried again, and say so. */
+  /** Lines whose turn crashed in two processes: they are not retried, and have a notice. */
   readonly givenUp: string[];
 }
 
@@ -36,31 +36,31 @@ interface Row {
   readonly meta: string;
 }
 
-/** How Postrider says that it will not try again. */
+/** The notice of Postrider that it does not retry. */
 export const GIVEN_UP: RegExp =
   /Postrider ended 2 times while this was being answered, so it was not tried again/;
 const USER = 0;
 const SEQS = 2 ** 24;
 
-/** The lines that are stored, by the name `a 17`: taken by a turn, or waiting for one. */
+/** The stored lines by name, `a 17`: with a turn, or pending. */
 export function storedLines(file: string): string[] {
   const atOneInstant = (db: Database.Database): string[] => {
     const taken = rows(db).filter(({ role }) => role === USER);
     const waiting = db.prepare("select message from inbox where state = 0").pluck().all() as string[];
     return [...taken.map(({ text }) => text), ...waiting].flatMap((text) => nameIn(text, "line") ?? []);
   };
-  // Between two looks a line may cease to wait, and would be missed by both.
+  // Between two queries a line may get its turn, and would be missed by both.
   return look(file, (db) => db.transaction(() => atOneInstant(db))());
 }
 
-/** The same in the order in which they were accepted. */
+/** The same in the order of acceptance. */
 const ACCEPTED = `select coalesce(i.message, m.text) from inbox i left join turns t on t.n = i.turn
   left join messages m on m.id = t.session * ${SEQS} + i.seq order by i.n`;
 
 /**
- * Holds a home against what was typed and printed: every stored line has its own answer, once, right behind it in its
- * session; everybody's lines stand in the order in which they were typed; and what was printed is what is stored.
- * `seen` are lines that were stored at some moment, so that they must be stored now.
+ * Compares a home with the typed lines and the output: every stored line has its own answer, once, directly after it in
+ * its session; the lines of a person are in the order of typing; and the output equals the stored answers.
+ * `seen` are lines that were stored at some time, so they must be stored now.
  */
 export function checkLines(file: string, seen: Iterable<string>, printed: readonly Printed[]): LineFindings {
   const findings: Findings = { lost: [], doubled: [], broken: [] };
@@ -93,10 +93,10 @@ export function checkLines(file: string, seen: Iterable<string>, printed: readon
   return { ...findings, givenUp };
 }
 
-/** Lines whose turn fell twice. */
+/** Lines whose turn crashed twice. */
 const TRIED = `select t.session * ${SEQS} + i.seq from turns t join inbox i on i.turn = t.n where t.attempt > 2`;
 
-/** Everybody's lines were accepted one after the other, without a gap. */
+/** The lines of a person were accepted in order, without a gap. */
 function checkOrder(names: readonly string[], { broken }: Findings): void {
   for (const [seat, own] of Map.groupBy(names.map(typed), (line) => line.seat)) {
     const numbers = own.map(({ number }) => number);
@@ -153,8 +153,8 @@ function checkAnswers(
 }
 
 /**
- * A whole line was printed after its answer was stored; what a kill has cut off is the beginning of one. Each process
- * prints the answers to its own lines, in order, and no others: what it takes up at its start nobody there asked for.
+ * A complete line was printed after its answer was stored; a kill may leave a part of a line. Each process
+ * prints only the answers to its own lines, in order; answers of its recovery were requested by nobody there.
  */
 function checkPrinted(file: string, printed: readonly Printed[], { lost, doubled, broken }: Findings): void {
   const texts = look(file, (db) => new Set(rows(db).map(({ text }) => text)));

@@ -24,9 +24,9 @@ export interface TerminalKillPlan {
 
 export interface TerminalKillReport extends LineFindings {
   readonly kills: number;
-  /** Kills that met a line of theirs that was stored and whose answer was not printed in full. */
+  /** Kills while a stored line had no completely printed answer. */
   readonly inFlight: number;
-  /** Lines that were stored. */
+  /** Stored lines. */
   readonly lines: number;
   readonly errors: string[];
   readonly database: string;
@@ -37,13 +37,13 @@ export interface TerminalKillReport extends LineFindings {
 const SEATS = ["a", "b"];
 const SESSIONS = ["one", "other"];
 const PATIENCE_MS = 30_000;
-/** More than any life can use. */
+/** More than any process can use. */
 const LINES_PER_LIFE = 30;
 
 /**
- * Two people type into `postrider` on one home, each into a process of their own that is killed and started again.
- * Whoever was killed looks which of their lines were stored, and types the rest. The seed fixes what is typed, how long
- * answers take and when each process is killed; which instruction the kill meets is the machine's.
+ * Two people type into `postrider` in one home, each into a separate process that is killed and restarted.
+ * After a kill, a person checks which lines were stored, and types the rest. The seed determines the lines, the
+ * duration of answers and the times of kills; the exact instruction of a kill depends on the machine.
  */
 export async function driveTerminalKills(plan: TerminalKillPlan): Promise<TerminalKillReport> {
   const { folder, seed, kills } = plan;
@@ -82,7 +82,7 @@ export async function driveTerminalKills(plan: TerminalKillPlan): Promise<Termin
 
   try {
     await Promise.all(SEATS.map((seat, at) => sit(seat, seeded(seed * SEATS.length + at))));
-    // Whatever is owed is answered by the next start, even if nobody says anything.
+    // The next start answers all pending lines, even without input.
     const last = startProgram(home, [], agent);
     running.add(last);
     last.endInput();
@@ -97,7 +97,7 @@ export async function driveTerminalKills(plan: TerminalKillPlan): Promise<Termin
   return { ...report, ...checkLines(database, seen, report.printed), lines, database, seen };
 }
 
-/** One process until the moment of its death. False when it does not answer. */
+/** One process until its kill. False if it does not answer. */
 async function live(pipe: Program, { seat, number }: TypedLine, random: Random): Promise<boolean> {
   const text = (at: number): string => lineText({ seat, number: number + at });
   const answers = random.between(1, 8);
@@ -117,7 +117,7 @@ async function live(pipe: Program, { seat, number }: TypedLine, random: Random):
   return true;
 }
 
-/** An answer of its own for every line, in pieces that take their time. */
+/** A unique answer for every line, in delayed chunks. */
 function writeScript(folder: string, random: Random, lines: number): NodeJS.ProcessEnv {
   const wait = () => ({ wait_ms: random.next() < 0.1 ? 40 : random.between(0, 6) });
   const answers = SEATS.flatMap((seat) =>
@@ -147,7 +147,7 @@ function lastOf(seat: string, names: readonly string[]): number {
 
 const TAKEN_UP = "Answer to a message from an earlier run: answer to ";
 
-/** What was said on stderr and should not have been. */
+/** Unexpected output on stderr. */
 function complaints(err: string): string[] {
   return err.split("\n").filter((line) => line !== "" && !GIVEN_UP.test(line) && !line.startsWith(TAKEN_UP));
 }

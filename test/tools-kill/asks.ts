@@ -1,7 +1,7 @@
 import type { Witnessed } from "../gateway/protocol.ts";
 import { marksIn, SETTLE } from "./errands.ts";
 
-/** A message of the bot as it stands in a chat; none of these is edited. */
+/** A message of the bot in a chat; none of these is edited. */
 export type Sent = Extract<Witnessed, { readonly kind: "sent" }>;
 
 export function sentIn(witnessed: readonly Witnessed[], chat?: string): readonly Sent[] {
@@ -10,21 +10,21 @@ export function sentIn(witnessed: readonly Witnessed[], chat?: string): readonly
   );
 }
 
-/** Something that a person has asked for, and what they heard of it. */
+/** A request of a person, and the replies to it. */
 export interface Ask {
   /** As its answer repeats it. */
   readonly mark: string;
-  /** The errand; nothing for words alone. */
+  /** The errand; absent for plain text. */
   readonly name?: string;
   readonly seq: number;
   readonly at: number;
-  /** A command of the chat that may have been done or not, as its person was told. */
+  /** A command of the chat that may have taken effect, as its notice says. */
   isUnclear: boolean;
   answer?: Sent;
   notice?: Sent;
 }
 
-/** What was asked for in one chat, in order. */
+/** The requests in one chat, in order. */
 export function asksIn(chat: string, witnessed: readonly Witnessed[]): Ask[] {
   const asks: Ask[] = [];
   for (const event of witnessed) {

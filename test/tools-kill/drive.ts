@@ -10,44 +10,44 @@ import { type Random, seeded } from "../support/random.ts";
 import { EFFECTS, type Errand, errandsOf, ledgerOf, scriptOf } from "./errands.ts";
 import { type Evidence, gather } from "./evidence.ts";
 import { judge as judged, type Verdict } from "./judge.ts";
-import { endAllIn, keeperOf, kill, leftIn } from "./left.ts";
+import { endAllIn, findLeftovers, keeperOf, kill } from "./leftovers.ts";
 import { type Person, person } from "./person.ts";
-import type { GivenLine } from "./with-hands.ts";
+import type { GivenLine } from "./print-input.ts";
 
 export interface ToolKillPlan {
   /** Empty. */
   readonly folder: string;
   readonly seed: number;
   readonly kills: number;
-  /** How many of them meet the keeper, too, or at first. */
+  /** How many of them also kill the keeper, before or after the gateway. */
   readonly keeperKills: number;
-  /** How many errands the first person asks for at least. */
+  /** The minimum number of errands of the first person. */
   readonly turns: number;
   readonly progress?: (text: string) => void;
 }
 
 export interface ToolKillReport extends Verdict {
   readonly kills: number;
-  /** Kills that a turn was running in. */
+  /** Kills during a turn. */
   readonly inFlight: number;
   readonly keeperKills: number;
   readonly errors: readonly string[];
-  /** At what kills were aimed, and how often. */
+  /** The targets of the kills, with their number. */
   readonly aims: Readonly<Record<string, number>>;
-  /** For trying out whether the judge would notice. */
+  /** For tests of the judge. */
   readonly evidence: Evidence;
 }
 
 const PEOPLE = ["ann", "bob"];
-/** A process that has not met what it was to fall at is killed then. */
+/** A process that has not reached its target by then is killed anyway. */
 const LONGEST_LIFE_MS = 1500;
 const START_MS = 30_000;
 const LAST_MS = 45_000;
 
 /**
- * Two people have an agent work with real tools, each in a chat of their own, while the gateway is killed and started again:
- * at a step of its own, after a number of traces, or after some milliseconds. Now and then the keeper is killed, too. The seed
- * fixes what is asked for and at what each kill is aimed; which instruction it meets is the machine's.
+ * Two people use an agent with real tools, each in their own chat, while the gateway is killed and restarted: at a named
+ * point, after a number of traces, or after some milliseconds. Sometimes the keeper is killed, too. The seed determines the
+ * requests and the targets of the kills; the exact instruction depends on the machine.
  */
 export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport> {
   const { folder, seed, kills, turns } = plan;
@@ -79,12 +79,12 @@ export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport
       for (const one of people) one.take(event);
     }, over.signal);
     const talks = Promise.all(people.map((one) => one.talk()));
-    for (const one of [hears, talks]) one.catch(() => {}); // met below
+    for (const one of [hears, talks]) one.catch(() => {}); // handled below
     await killAgainAndAgain(plan, gateways, state);
     isOver = true;
     const last = await gateways.start();
     await Promise.race([Promise.all([talks]), hears]);
-    await settled(database, people, messenger, errors);
+    await waitUntilSettled(database, people, messenger, errors);
     over.abort();
     last.process.kill("SIGTERM");
     const end = await last.ended;
@@ -99,9 +99,9 @@ export async function driveToolKills(plan: ToolKillPlan): Promise<ToolKillReport
       witnessed: messenger.witnessed,
       given,
       keeperKills,
-      left: leftIn(folder),
+      left: findLeftovers(folder),
     });
-    // For whoever wants to know why it was judged so.
+    // For the analysis of a failed run.
     writeFileSync(join(folder, "evidence.json"), JSON.stringify(evidence));
     const verdict = judged(evidence);
     return { ...verdict, ...state, keeperKills: keeperKills.length, errors, evidence };
@@ -120,7 +120,7 @@ interface State {
   readonly keeperKills: number[];
 }
 
-/** Steps of the gateway at which it is made to fall. */
+/** The points at which the gateway is killed. */
 const POINTS = [
   "accept:after",
   "agent:before",
@@ -159,7 +159,7 @@ function aimAt(random: Random): Aim {
 async function killAgainAndAgain(plan: ToolKillPlan, gateways: Gateways, state: State): Promise<void> {
   const random = seeded(plan.seed);
   const rounds = new Set<number>();
-  // Not in the first: there is none yet.
+  // Not in the first round, which has no keeper yet.
   const most = Math.min(plan.keeperKills, plan.kills - 2);
   while (rounds.size < most) rounds.add(random.between(2, plan.kills - 1));
   while (state.kills < plan.kills) {
@@ -170,10 +170,10 @@ async function killAgainAndAgain(plan: ToolKillPlan, gateways: Gateways, state: 
       withKeeper === "alone"
         ? wait(random.between(0, 300)).then(() => gateways.killKeeper())
         : Promise.resolve(undefined);
-    const fell = child.ended.then(() => {});
-    if (aim.at === "time") await Promise.race([fell, wait(aim.ms)]);
-    else if (aim.at === "step") await Promise.race([fell, wait(LONGEST_LIFE_MS)]);
-    else await Promise.race([fell, gateways.traces(aim.count).then(() => wait(aim.ms))]);
+    const ended = child.ended.then(() => {});
+    if (aim.at === "time") await Promise.race([ended, wait(aim.ms)]);
+    else if (aim.at === "step") await Promise.race([ended, wait(LONGEST_LIFE_MS)]);
+    else await Promise.race([ended, gateways.traces(aim.count).then(() => wait(aim.ms))]);
     const killed = [await alone, withKeeper === "together" ? await gateways.killKeeper() : undefined];
     await gateways.kill(child);
     state.keeperKills.push(...killed.filter((at) => at !== undefined));
@@ -186,16 +186,16 @@ async function killAgainAndAgain(plan: ToolKillPlan, gateways: Gateways, state: 
 }
 
 interface Gateways {
-  /** Resolves when it receives, or has fallen. */
+  /** Resolves when it is connected, or has crashed. */
   start(killAt?: string): Promise<Child>;
   kill(child: Child): Promise<void>;
-  /** When it was killed; nothing if there was none. */
+  /** The time of its kill; undefined without a keeper. */
   killKeeper(): Promise<number | undefined>;
-  /** Resolves when there are so many traces more, or after a while. */
+  /** Resolves when there are this many more traces, or after a time limit. */
   traces(count: number): Promise<void>;
-  /** As the database says, when nobody works on it. */
+  /** Read from the database while no process writes. */
   runningTurns(): number;
-  /** All that agents were given. */
+  /** All histories that agents got. */
   given(): Evidence["given"];
   end(): Promise<void>;
 }
@@ -233,7 +233,7 @@ function gatewaysOf(at: {
       children.push(child);
       const late = new AbortController();
       const ready = await Promise.race([
-        child.heard<ChildLine>((line) => "ready" in line).catch(() => "fallen" as const),
+        child.heard<ChildLine>((line) => "ready" in line).catch(() => "crashed" as const),
         wait(START_MS, "late" as const, { signal: late.signal }).catch(() => "late" as const),
       ]);
       late.abort();
@@ -244,12 +244,12 @@ function gatewaysOf(at: {
       child.process.kill("SIGKILL");
       const { code, signal } = await child.ended;
       if (signal !== "SIGKILL") errors.push(`a gateway ended by itself with ${code}`);
-      errors.push(...complaintsOf(child));
+      errors.push(...readErrors(child));
     },
     async killKeeper() {
       const pid = keeperOf(database);
-      // A lease outlives its holder: only what runs for this very home is killed.
-      if (pid === undefined || !leftIn(home).some((one) => one.pid === pid)) return undefined;
+      // A lease outlives its holder: only processes of this home are killed.
+      if (pid === undefined || !findLeftovers(home).some((one) => one.pid === pid)) return undefined;
       return kill(pid) ? Date.now() : undefined;
     },
     async traces(more) {
@@ -274,8 +274,8 @@ function gatewaysOf(at: {
   };
 }
 
-/** Every program has ended, and whoever waits for that has been told: a while after, nothing more comes. */
-async function settled(
+/** Waits until every process has ended and all notices were sent. */
+async function waitUntilSettled(
   database: string,
   people: readonly Person[],
   messenger: Judge,
@@ -299,23 +299,23 @@ async function settled(
     errors.push(`not over within ${LAST_MS} ms: ${open().join(", ")}`);
     break;
   }
-  // Follows up to here.
+  // Reads all events up to here.
   for (const { place } of people) await messenger.shown(place.chat);
 }
 
-/** It would stay for a minute more, in case it is needed. */
+/** Otherwise it would stay for another minute. */
 async function endKeeper(home: string, database: string, errors: string[]): Promise<void> {
   const pid = keeperOf(database);
-  if (pid !== undefined && leftIn(home).some((one) => one.pid === pid)) kill(pid, "SIGTERM");
-  for (const began = Date.now(); leftIn(home).length > 0; await wait(20))
+  if (pid !== undefined && findLeftovers(home).some((one) => one.pid === pid)) kill(pid, "SIGTERM");
+  for (const began = Date.now(); findLeftovers(home).length > 0; await wait(20))
     if (Date.now() - began > 10_000) {
       errors.push("the keeper did not end when it was told to");
       return;
     }
 }
 
-/** What a gateway calls an error. */
-function complaintsOf(child: Child): string[] {
+/** The logged errors of a gateway. */
+function readErrors(child: Child): string[] {
   return (child.lines as readonly ChildLine[]).flatMap((line) => {
     if ("failed" in line) return [`${line.failed}: ${line.words}`];
     return "level" in line && line.level === "error" ? [`${line.words}: ${JSON.stringify(line.fields)}`] : [];

@@ -1,16 +1,16 @@
 import { type Random, seeded } from "../support/random.ts";
 
-/** What a script calls the program that it has started last. */
+/** The name of the last started process in a script. */
 export const LATEST = "latest";
-/** Where every command leaves its trace, in the folder in which it runs. */
+/** Every command appends its trace to this file in its working folder. */
 export const EFFECTS = "effects.txt";
 
-/** One thing that a turn does. Its trace is unlike every other. */
+/** One action of a turn. Its trace is unique. */
 export type Step =
   | CommandStep
-  /** A file, whole, that holds the trace. */
+  /** A complete file that contains the trace. */
   | { readonly kind: "write"; readonly trace: string }
-  /** A line more in the person's ledger. Done twice, it would stand there twice. */
+  /** Another line in the person's ledger. A repetition would add a second line. */
   | { readonly kind: "patch"; readonly trace: string }
   | { readonly kind: "memory"; readonly trace: string }
   /** These change nothing. */
@@ -25,28 +25,28 @@ export interface CommandStep {
   readonly exit: number;
   readonly background: boolean;
   readonly pty: boolean;
-  /** Its end is told to the agent, which answers. */
+  /** The agent gets a message about its end, and answers. */
   readonly wakes: boolean;
-  /** What the agent does next with it. */
+  /** The next action of the agent with it. */
   readonly next?: "wait" | "kill";
-  /** The person is asked, and says this. */
+  /** The person gets an approval request, and answers this. */
   readonly asked?: "yes" | "no";
 }
 
-/** What one text asks for. */
+/** The content of one request. */
 export interface Errand {
   readonly person: string;
-  /** `ann-7`; the text holds it in brackets, `[ann-7]` the first time and `[ann-7/2]` the second. */
+  /** `ann-7`; the text contains it in brackets, `[ann-7]` the first time and `[ann-7/2]` the second. */
   readonly name: string;
   readonly steps: readonly Step[];
 }
 
-/** As many errands as one person may ever ask for. */
+/** The errands of one person, more than a run can need. */
 export function errandsOf(person: string, count: number, seed: number): readonly Errand[] {
   const random = seeded(seed);
   return Array.from({ length: count }, (_, index) => {
     const name = `${person}-${index + 1}`;
-    // A question comes first now and then: then nothing has acted when the process falls over it.
+    // Sometimes an approval comes first: then nothing has run if the process crashes during it.
     const asks = random.next() < 0.3 ? [dangerous(`${name}.0`, random)] : [];
     const steps = Array.from({ length: random.between(2, 4) }, (_, at) =>
       stepOf(`${name}.${at + 1}`, random),
@@ -64,11 +64,11 @@ export function marksIn(text: string): { readonly name: string; readonly mark: s
   return [...text.matchAll(/\[([a-z]+-\d+)(?:\/\d+)?\]/g)].map(([mark, name = ""]) => ({ name, mark }));
 }
 
-/** How an answer ends that has done all. */
+/** The end of an answer that has done everything. */
 export const DONE = "done ";
-/** How the agent answers to the end of a program. */
+/** The agent's answer to the end of a process. */
 export const WOKEN = "woken ";
-/** Somebody who wants to know whether all before has been answered. */
+/** A question whose answer shows that all earlier requests are settled. */
 export const SETTLE = "settle";
 
 /** The script of an agent that runs these errands. */
@@ -90,7 +90,7 @@ function piecesOf({ steps, person }: Errand): unknown[] {
   for (let at = 0; at < steps.length; at += 1) {
     const [step, next] = [steps[at], steps[at + 1]];
     if (step === undefined) continue;
-    // Two calls in one message: what falls over the first leaves the second without a result, too.
+    // Two calls in one message: a crash during the first leaves the second without a result, too.
     if (next !== undefined && isPlain(step) && isPlain(next)) {
       pieces.push({ together: [use(step, person), use(next, person)] });
       at += 1;

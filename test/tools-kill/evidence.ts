@@ -5,28 +5,28 @@ import type { Process } from "../../src/core/process.ts";
 import { type Store, sqliteStore } from "../../src/index.ts";
 import type { Witnessed } from "../gateway/protocol.ts";
 import { EFFECTS, type Errand, ledgerOf } from "./errands.ts";
-import type { Left } from "./left.ts";
+import type { Left } from "./leftovers.ts";
 import type { Shape } from "./provider-rules.ts";
 
-/** All that is judged: what people saw, what stands on the disk, and the rows. */
+/** All evidence: the messages that people saw, the files, and the rows. */
 export interface Evidence {
   readonly errands: readonly Errand[];
   readonly witnessed: readonly Witnessed[];
-  /** The lines that commands have appended. */
+  /** The lines that commands appended. */
   readonly effects: readonly string[];
   /** By the name of the person. */
   readonly people: Readonly<Record<string, Belongings>>;
-  /** Written files by their trace, and what each holds. */
+  /** Written files by their trace, with their content. */
   readonly files: Readonly<Record<string, string>>;
-  /** All that an agent was given, turn by turn. */
+  /** All histories that an agent got, turn by turn. */
   readonly given: readonly (readonly Shape[])[];
-  /** When the keeper was killed. */
+  /** The times at which the keeper was killed. */
   readonly keeperKills: readonly number[];
-  /** What still ran when all was over. */
+  /** The processes that still ran at the end. */
   readonly left: readonly Left[];
 }
 
-/** What is somebody's. */
+/** The data of one person. */
 export interface Belongings {
   readonly ledger: readonly string[];
   readonly memory: readonly string[];
@@ -37,7 +37,7 @@ export interface Belongings {
 export interface Gathering
   extends Pick<Evidence, "errands" | "witnessed" | "given" | "keeperKills" | "left"> {
   readonly database: string;
-  /** Where commands ran. */
+  /** The working folders of commands. */
   readonly work: string;
 }
 

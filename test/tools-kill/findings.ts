@@ -1,12 +1,12 @@
-/** What went wrong, a sentence each. */
+/** The errors, one sentence each. */
 export interface Findings {
-  /** Asked for, and neither answered nor told of; or done as it says, and not there. */
+  /** A request without an answer or a notice; or an answer that claims something that was not done. */
   readonly lost: string[];
-  /** Done, answered or told more often than asked for. */
+  /** Done, answered or reported more often than requested. */
   readonly doubled: string[];
-  /** In a place of somebody else. */
+  /** In a chat or folder of another person. */
   readonly crossed: string[];
-  /** Against a rule. */
+  /** A violation of a rule. */
   readonly broken: string[];
 }
 
@@ -14,10 +14,10 @@ export function noFindings(): Findings {
   return { lost: [], doubled: [], crossed: [], broken: [] };
 }
 
-/** Between a kill and what comes of it there are a new keeper, its first look, and the machine. */
+/** The time after a kill until a new keeper has checked its processes. */
 const KEEPER_MS = 3000;
 
-/** Whether the keeper was killed in this time, so that nobody could see how what ran then has ended. */
-export function keeperFell(kills: readonly number[], from: number, to: number): boolean {
+/** Whether the keeper was killed in this time, so that the exit of a process may be unknown. */
+export function wasKeeperKilled(kills: readonly number[], from: number, to: number): boolean {
   return kills.some((at) => at >= from - KEEPER_MS && at <= to + KEEPER_MS);
 }

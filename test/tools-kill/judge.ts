@@ -15,7 +15,7 @@ export interface Verdict extends Findings {
   readonly told: number;
 }
 
-/** Judges by what people saw and what stands on the disk; rows only count where nobody else could know. */
+/** Judges by the messages that people saw and the files; rows only count if there is no other source. */
 export function judge(evidence: Evidence): Verdict {
   const findings = noFindings();
   const all: Ask[] = [];
@@ -45,7 +45,7 @@ export function judge(evidence: Evidence): Verdict {
   return { ...findings, asked: all.length, answered, told };
 }
 
-/** Wherever a session may have been cut off, a provider takes what was there. */
+/** Wherever a session was interrupted, a provider accepts its history. */
 function checkHistory(name: string, { people }: Evidence, findings: Findings): void {
   const history = people[name]?.history ?? [];
   for (let length = 1; length <= history.length; length += 1) {
@@ -58,7 +58,7 @@ function checkHistory(name: string, { people }: Evidence, findings: Findings): v
       findings.broken.push(`${name}: a result of ${toolCallId}, which nobody called`);
 }
 
-/** Whatever names somebody else's errands. */
+/** Everything that names errands of another person. */
 function checkCrossed(name: string, { people, witnessed }: Evidence, findings: Findings): void {
   const others = Object.keys(people).filter((other) => other !== name);
   if (others.length === 0) return;

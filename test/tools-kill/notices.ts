@@ -9,7 +9,7 @@ import { counted } from "./traces.ts";
 const BECAME =
   /`([^`]+)` (?:ended with code (\d+)|was ended by (\w+)|ended with (an unknown code)|still runs \((proc_[0-9a-f]{12})\)|(never started))\./g;
 
-/** Whoever is told that something may have happened is told what has become of the commands; and that is so. */
+/** A notice that an action may have happened contains the state of the commands, and the state is correct. */
 export function checkNotices(
   asks: readonly Ask[],
   errands: readonly Errand[],
@@ -42,8 +42,8 @@ export function checkNotices(
   }
 }
 
-/** Programs of which a person was told that they were never begun, by their ids. */
-export function neverBegun(asks: readonly Ask[], processes: readonly Process[]): ReadonlySet<string> {
+/** The ids of processes that a notice reports as never started. */
+export function findNeverStarted(asks: readonly Ask[], processes: readonly Process[]): ReadonlySet<string> {
   const found = asks.flatMap(({ at, notice }) => {
     if (notice === undefined) return [];
     const said = [...notice.text.matchAll(BECAME)].filter(([, , , , , , never]) => never !== undefined);

@@ -5,13 +5,13 @@ import { TOLD } from "../gateway/verdict.ts";
 import type { Random } from "../support/random.ts";
 import { type CommandStep, DONE, type Errand, markOf, SETTLE } from "./errands.ts";
 
-/** Somebody who sends one text after the other, waits for what comes of each, and answers what they are asked. */
+/** A person who sends one text after another, waits for each result, and answers approval requests. */
 export interface Person {
   readonly name: string;
   readonly place: ChatPlace;
-  /** Hears what stands in their chat. */
+  /** Receives the messages of their chat. */
   take(event: Witnessed): void;
-  /** Asks for errands until enough were asked for and it is over. Resolves when the last has been answered. */
+  /** Sends errands until there are enough and the run is over. Resolves when the last one has been answered. */
   talk(): Promise<void>;
 }
 
@@ -20,16 +20,16 @@ export interface PersonOptions {
   readonly name: string;
   readonly errands: readonly Errand[];
   readonly random: Random;
-  /** At least so many. */
+  /** The minimum number. */
   readonly turns: number;
   isOver(): boolean;
-  /** What took too long. */
+  /** Waits that timed out. */
   readonly errors: string[];
 }
 
-/** Whoever is not answered in this time never will be. */
+/** The time limit of an answer. */
 const PATIENCE_MS = 60_000;
-/** What is told of a command of the chat that may have been done or not. */
+/** The notice about a command of the chat that may have taken effect. */
 const INTERRUPTED_LINE = /interrupted while it ran `(\/[^`]+)`/;
 
 type Response = "answered" | "told" | "line" | "late";
@@ -38,7 +38,7 @@ export function person(options: PersonOptions): Person {
   const { judge, name, errands, random, turns, errors } = options;
   const place: ChatPlace = { chat: `dm-${name}`, type: "dm" };
   const steps = errands.flatMap((errand) => errand.steps);
-  /** By the number of the question: where its buttons are, and what is to be said. */
+  /** By the number of the approval request: its buttons, and the answer. */
   const questions = new Map<string, { readonly messageId: string; readonly line: string }>();
   const pressing = new Set<Promise<void>>();
   let waiting: { readonly words: string; resolve(response: Response): void } | undefined;
@@ -65,7 +65,7 @@ export function person(options: PersonOptions): Person {
     later(() => press(messageId, words));
   }
 
-  /** It may not have counted: it is said once more. */
+  /** Sends the line once more, because it may not have been accepted. */
   function again(line: string): void {
     const question = questions.get(/\d+/.exec(line)?.[0] ?? "");
     if (question !== undefined) later(() => press(question.messageId, question.line));
@@ -97,7 +97,7 @@ export function person(options: PersonOptions): Person {
     return response;
   }
 
-  /** When this is answered, so is all that was asked before. */
+  /** When this is answered, all earlier requests are settled. */
   let settled = 0;
   async function settle(): Promise<void> {
     settled += 1;
@@ -114,7 +114,7 @@ export function person(options: PersonOptions): Person {
       return;
     }
     response = await say("/retry", `${DONE}${mark}`);
-    // It may have been done: then what comes of it is still to be heard.
+    // It may have taken effect: then its results are still pending.
     if (response === "line") await settle();
   }
 

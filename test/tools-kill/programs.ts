@@ -2,12 +2,12 @@ import type { Process } from "../../src/core/process.ts";
 import { type Ask, type Sent, sentIn } from "./asks.ts";
 import type { CommandStep, Errand } from "./errands.ts";
 import type { Belongings, Evidence } from "./evidence.ts";
-import { type Findings, keeperFell } from "./findings.ts";
+import { type Findings, wasKeeperKilled } from "./findings.ts";
 
-import { neverBegun } from "./notices.ts";
+import { findNeverStarted } from "./notices.ts";
 import { counted } from "./traces.ts";
 
-/** Holds the rows of programs against what each had to do, and what the chat was told of its end. */
+/** Compares the rows of processes with their errands, and with the notices of their end. */
 export function checkPrograms(
   chat: string,
   errands: readonly Errand[],
@@ -23,7 +23,7 @@ export function checkPrograms(
     ),
   );
   const shown = sentIn(evidence.witnessed);
-  const never = neverBegun(asks, processes);
+  const never = findNeverStarted(asks, processes);
   for (const process of processes) {
     const { id, command, status, begunAt } = process;
     const step = steps.get(command);
@@ -36,10 +36,10 @@ export function checkPrograms(
       continue;
     }
     if ("unknown" in status.exit) {
-      // Only a kill of the keeper between the row and the first word to the program leaves one that never begins.
+      // A process without a start is possible only if the keeper was killed between the row and the start.
       const isOnly = processes.filter((row) => row.command === command).length === 1;
       const hasRun = isOnly && (counts.get(step.lines[0] ?? "") ?? 0) > 0;
-      const isUnseen = !hasRun && keeperFell(evidence.keeperKills, begunAt, status.at);
+      const isUnseen = !hasRun && wasKeeperKilled(evidence.keeperKills, begunAt, status.at);
       if (!never.has(id) && !isUnseen)
         findings.broken.push(`${id}: ${command} ran, and its exit is not known`);
     } else if (!isExpected(step, status.exit))
@@ -58,7 +58,7 @@ function isExpected({ exit, next }: CommandStep, ended: { code: number } | { sig
   return next === "kill" && ("signal" in ended || ended.code > 128);
 }
 
-/** Its end stands in the chat that started it, once, and nowhere else. */
+/** Its end is reported once, in the chat that started it, and nowhere else. */
 function checkTold(
   chat: string,
   { id, background, watch }: Process,
@@ -69,7 +69,7 @@ function checkTold(
   const ends = shown.filter(({ text }) => new RegExp(`^\`[^\`]*\` \\(${id}\\) (was )?ended`).test(text));
   for (const one of ends)
     if (one.chat !== chat) findings.crossed.push(`the end of ${id} stands in ${one.chat}`);
-  // What never started is told with the turn that it belonged to.
+  // A process that never started is reported with its turn.
   const due = background && watch.mode !== "off" && !isNever ? 1 : 0;
   if (ends.length > due) findings.doubled.push(`${chat}: the end of ${id} was told ${ends.length} times`);
   if (ends.length < due) findings.lost.push(`${chat}: the end of ${id} was not told`);

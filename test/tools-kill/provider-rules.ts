@@ -1,10 +1,10 @@
 import type { Message } from "../../src/core/message.ts";
 
-/** What counts of a message when it is asked whether a provider takes it. */
+/** The parts of a message that provider rules depend on. */
 export interface Shape {
   readonly role: string;
   readonly calls?: readonly string[];
-  /** The call that it is the result of. */
+  /** The id of the call of a result. */
   readonly of?: string;
   readonly isEmpty?: true;
 }
@@ -19,9 +19,9 @@ export function shapeOf({ role, toolCalls, toolCallId, parts }: Message): Shape 
 }
 
 /**
- * Why a provider would refuse these messages. Each call has one result, right behind the message that called and in the order
- * of the calls; no other result is there; somebody speaks first; an assistant that spoke waits for somebody, and says or
- * calls something.
+ * Why a provider would refuse these messages. Each call has one result, directly after the calling message and in the order
+ * of the calls; there are no other results; a user message is first; an assistant message follows a user message or
+ * results, and is not empty.
  */
 export function providerComplaints(messages: readonly Shape[]): string[] {
   const complaints: string[] = [];

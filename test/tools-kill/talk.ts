@@ -4,9 +4,9 @@ import { type Ask, asksIn, type Sent, sentIn } from "./asks.ts";
 import { DONE, marksIn, SETTLE, WOKEN } from "./errands.ts";
 import type { Belongings } from "./evidence.ts";
 import type { Findings } from "./findings.ts";
-import { neverBegun } from "./notices.ts";
+import { findNeverStarted } from "./notices.ts";
 
-/** Holds every text of one chat against what stands there: each was answered once, or its person told, once. */
+/** Compares every text of one chat with its messages: each got one answer or one notice. */
 export function checkTalk(
   chat: string,
   witnessed: readonly Witnessed[],
@@ -42,7 +42,7 @@ export function checkTalk(
     if (notice === undefined) findings.lost.push(`${chat}: ${ask.mark} was neither answered nor told of`);
     else ask.notice = notice;
   }
-  const never = neverBegun(asks, processes);
+  const never = findNeverStarted(asks, processes);
   for (const { id, watch } of processes) {
     if (!watch.wakes || never.has(id)) continue;
     const woken = shown.filter(({ text }) => text.startsWith(WOKEN) && text.includes(id));
@@ -57,7 +57,7 @@ export function checkTalk(
   return asks;
 }
 
-/** What an answer is the answer to. */
+/** The texts that an answer is about. */
 function answeredIn(text: string): string | undefined {
   const at = text.lastIndexOf(`${DONE}[`);
   if (at >= 0) return marksIn(text.slice(at))[0]?.mark;

@@ -3,9 +3,9 @@ import { NO_RESULT } from "../../src/core/projection.ts";
 import type { Ask } from "./asks.ts";
 import type { CommandStep, Errand, Step } from "./errands.ts";
 import type { Belongings, Evidence } from "./evidence.ts";
-import { type Findings, keeperFell } from "./findings.ts";
+import { type Findings, wasKeeperKilled } from "./findings.ts";
 
-/** Holds what was done outside against what was asked for, answered, and said to have been done. */
+/** Compares outside effects with the requests, the answers, and their claims. */
 export function checkTraces(
   errands: readonly Errand[],
   asks: readonly Ask[],
@@ -21,9 +21,9 @@ export function checkTraces(
     const asked = asks.filter(({ name }) => name === errand.name);
     const answered = asked.filter(({ answer }) => answer !== undefined);
     const times = { asked: asked.length, answered: answered.length };
-    // From the first time that it was asked for until it was answered.
+    // From its first request until its answer.
     const [from, to] = [asked[0]?.at ?? 0, Math.max(0, ...asked.map(({ answer }) => answer?.at ?? 0))];
-    const isSeen = !keeperFell(keeperKills, from, to);
+    const isSeen = !wasKeeperKilled(keeperKills, from, to);
     for (const step of errand.steps) {
       if (step.kind === "command") checkCommand(step, counts, { ...times, isSeen }, findings);
       else checkFile(step, { ledger, memory: counted(own.memory), files }, times, findings);
@@ -37,7 +37,7 @@ export function checkTraces(
     if (good > least)
       findings.lost.push(`${step.trace}: ${good} results say that it was done, ${least} traces`);
     for (const { isFailed, from, to } of own)
-      if (isFailed && step.exit === 0 && step.asked !== "no" && !keeperFell(keeperKills, from, to))
+      if (isFailed && step.exit === 0 && step.asked !== "no" && !wasKeeperKilled(keeperKills, from, to))
         findings.broken.push(`${step.trace}: it failed, and nothing stood in its way`);
   }
 }
@@ -58,7 +58,7 @@ function checkCommand(
   if (Math.max(first, second) > asked)
     findings.doubled.push(`${trace}: asked for ${asked} times, done ${first} and ${second} times`);
   if (step.asked === "no" && first > 0) findings.broken.push(`${trace}: done although the person said no`);
-  // A program outlives whoever waits for it, and its keeper unless it lived in a terminal of that one.
+  // A process outlives its turn, and its keeper unless it uses a terminal of that keeper.
   const mayEnd = step.next === "kill" || step.pty;
   if (second > first || (second < first && !mayEnd))
     findings.lost.push(`${trace}: begun ${first} times, ended ${second} times`);

@@ -8,21 +8,21 @@ import { isShared, marksIn, mayKnow, nameOf, type Origin, type Witness } from ".
 export interface ErrandOptions {
   readonly witness: Witness;
   readonly random: Random;
-  /** Where commands run. */
+  /** The working folder of commands. */
   readonly workspace: string;
-  /** Whatever is the process's own and must not change: looked at whenever a tool has acted. */
+  /** Reads the process's own state, which must not change: checked after each tool call. */
   readonly around: () => string;
 }
 
 type Calling = (name: string, given: object) => AsyncGenerator<AgentEvent, string>;
 
-/** What one turn works with. */
+/** The context of one turn. */
 interface Errand extends ErrandOptions {
   readonly mark: string;
   readonly from: Origin;
   /** Its own folder in the workspace. */
   readonly folder: string;
-  /** What only turns of the same conversation share. */
+  /** State that only turns of the same conversation share. */
   readonly conversation: string;
   readonly call: Calling;
 }
@@ -30,8 +30,8 @@ interface Errand extends ErrandOptions {
 const ERRAND = /\b(work|danger|wait|call \w+) (z[a-z]+x\d+)\b/;
 
 /**
- * An agent that tells the witness all that it is told, and repeats every mark in it. `work MARK` uses every tool, in a random
- * order; `danger MARK` does what has to be allowed; `wait MARK` runs until a file is there; `call NAME MARK` calls one tool.
+ * An agent that reports all its input to the witness, and repeats every mark in it. `work MARK` uses every tool, in a random
+ * order; `danger MARK` needs an approval; `wait MARK` runs until a file exists; `call NAME MARK` calls one tool.
  */
 export function errandAgent(options: ErrandOptions): Agent {
   const { witness } = options;
@@ -93,13 +93,13 @@ export function errandAgent(options: ErrandOptions): Agent {
 
 async function* work(errand: Errand): AsyncGenerator<AgentEvent, void> {
   const { from } = errand;
-  // What a task in the background finds in a topic goes into a session that is its person's own, also elsewhere.
+  // A background task in a topic writes to a private session of its person.
   const looks = from.background && isShared(from.spot) ? [] : [search];
   const steps = [environment, background, files, remember, strangers, ...looks];
   for (const step of shuffled(steps, errand.random)) yield* step(errand);
 }
 
-/** Its own folder, its own variables, and nothing of anybody else's. */
+/** Its own folder, its own variables, and no data of other people. */
 async function* environment({
   mark,
   folder,
@@ -155,7 +155,7 @@ async function* remember({ mark, call, witness }: Errand): AsyncGenerator<AgentE
   if (!kept.includes(mark)) witness.blame(`${mark} was not remembered: ${kept}`);
 }
 
-/** In capitals a mark finds the same, and is none itself. */
+/** In capitals a mark matches the same text, but is not a mark itself. */
 async function* search({ mark, from, call, witness, random }: Errand): AsyncGenerator<AgentEvent, void> {
   yield* call("session_search", { query: "holiday", limit: 5 });
   yield* call("session_search", {});
@@ -166,7 +166,7 @@ async function* search({ mark, from, call, witness, random }: Errand): AsyncGene
   }
 }
 
-/** What others have started, by their ids. */
+/** Tries to use the processes of other people by their ids. */
 async function* strangers(errand: Errand): AsyncGenerator<AgentEvent, void> {
   const { mark, conversation, call, witness, random } = errand;
   const others = witness.begun.filter((one) => one.conversation !== conversation);
@@ -177,7 +177,7 @@ async function* strangers(errand: Errand): AsyncGenerator<AgentEvent, void> {
   }
 }
 
-/** The folder is there before, so that it can be seen whether it was done. */
+/** The folder exists before, so that its removal can be detected. */
 async function* danger({ mark, folder, call }: Errand): AsyncGenerator<AgentEvent, void> {
   yield* call("terminal", { command: `mkdir -p ${folder}/${mark}` });
   yield* call("terminal", { command: `rm -rf ${mark}`, workdir: folder });
@@ -189,7 +189,7 @@ async function* wait({ mark, call }: Errand): AsyncGenerator<AgentEvent, void> {
   });
 }
 
-/** What is worth remembering of a session that was left: every mark in it. */
+/** The memory of a session that was left: every mark in it. */
 async function* flush(
   mark: string,
   { history, tools = [] }: AgentTurn,

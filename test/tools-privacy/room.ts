@@ -26,19 +26,19 @@ import { type Random, seeded } from "../support/random.ts";
 import { errandAgent } from "./errand-agent.ts";
 import { type Reader, type Shown, type Spot, type Witness, witness } from "./witness.ts";
 
-/** In what anyone asks for, anywhere. */
+/** All tools for everyone, in all chats. */
 export const EVERYTHING: ToolSettings = { ...DEFAULT_TOOLS, member: TOOL_NAMES, groups: TOOL_NAMES };
 
-/** Somebody in a chat. */
+/** A person in a chat. */
 export interface Actor extends Reader {
-  /** Says it, and gives back its id when it is stored. */
+  /** Sends the text, and returns its id when it is stored. */
   say(words: string): Promise<string>;
   press(line: string): Promise<void>;
-  /** Says a line with a new mark in it, which is given back. */
+  /** Sends a line with a new mark, and returns the mark. */
   errand(verb: string): Promise<string>;
-  /** The first message of the bot to them that holds this, said after `since`. */
+  /** The first message of the bot to them that contains this, sent after `since`. */
   sees(words: string | RegExp, since?: number): Promise<Shown>;
-  /** Gives a command, and gives back what is answered. */
+  /** Sends a command, and returns the reply. */
   ask(line: string, answer: RegExp): Promise<Shown>;
 }
 
@@ -48,7 +48,7 @@ export interface Room {
   readonly store: Store;
   readonly home: string;
   readonly workspace: string;
-  /** All that was logged, as one text. */
+  /** The whole log, as one text. */
   logged(): string;
   actor(person: string, spot: Spot): Actor;
 }
@@ -62,7 +62,7 @@ export interface RoomOptions {
 /** The owner. Everyone else is a member. */
 const ANN = "ann";
 
-/** A gateway in this process with a real keeper, and a messenger that is nothing but memory. */
+/** A gateway in this process with a real keeper and an in-memory messenger. */
 export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions): Promise<Room> {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
@@ -104,7 +104,7 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
     streaming: false,
     personalities: {},
     homes: [],
-    // One for all, so that the judge knows where to look; each has an own one by default.
+    // One workspace for all, so that the judge can read it; by default each person has a private one.
     tools: { ...tools, folder: workspace },
     memory: { enabled: true, flush: true },
   };
@@ -225,12 +225,12 @@ function messenger(seen: Witness, up: PromiseWithResolvers<Receiver>): Platform 
   };
 }
 
-/** An answer that a test leaves open must not keep the gateway from ending. */
+/** An answer that a test leaves open must not block the shutdown of the gateway. */
 function ended(agent: Agent, over: AbortSignal): Agent {
   return { ...agent, run: (turn, signal) => agent.run(turn, AbortSignal.any([signal, over])) };
 }
 
-/** An error has no fields of its own that JSON would show. */
+/** The fields of an error, which JSON omits. */
 function readable(_: string, value: unknown): unknown {
   return value instanceof Error ? (value.stack ?? value.message) : value;
 }

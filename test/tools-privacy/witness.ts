@@ -1,39 +1,39 @@
 import { listeners } from "../support/listeners.ts";
 
-/** A chat, or a topic of one. In a group each has a conversation of their own; a topic is one for all who speak there. */
+/** A chat, or a topic of one. In a group each person has a separate conversation; a topic has one shared conversation. */
 export interface Spot {
   readonly chat: string;
   readonly type: "dm" | "group";
   readonly thread?: string;
 }
 
-/** Who reads, and where. */
+/** A reader and their chat. */
 export interface Reader {
   readonly person: string;
   readonly spot: Spot;
 }
 
-/** Where a mark comes from. What is done in the background is its person's own, also where a topic is shared. */
+/** The origin of a mark. Background tasks are private to their person, also in a shared topic. */
 export interface Origin extends Reader {
   readonly background: boolean;
 }
 
-/** A message of the bot, with all that can be read and pressed in it. */
+/** A message of the bot, with all its text and buttons. */
 export interface Shown extends Reader {
   readonly words: string;
   readonly approve?: number;
   readonly replyTo?: string;
 }
 
-/** Something that the agent of a turn was told: what is said to it, and what its tools give back. */
+/** An input of a turn's agent: a message, or the result of a tool. */
 export interface Told {
-  /** The mark of what it answers. */
+  /** The mark of the text that it answers. */
   readonly mark: string;
   readonly what: string;
   readonly words: string;
 }
 
-/** A process that an agent has started, as every other agent could have guessed it. */
+/** A process of an agent, with an id that other agents could guess. */
 export interface Begun {
   readonly id: string;
   readonly mark: string;
@@ -41,13 +41,13 @@ export interface Begun {
   readonly ends: boolean;
 }
 
-/** All that happened, as seen from outside. Every text of a person holds a mark of its own: `zannx3`. */
+/** All events, seen from outside. Every text of a person contains a unique mark: `zannx3`. */
 export interface Witness {
   readonly origins: ReadonlyMap<string, Origin>;
   readonly shown: readonly Shown[];
   readonly told: readonly Told[];
   readonly begun: readonly Begun[];
-  /** What was not as it should be, a sentence each. */
+  /** Unexpected results, one sentence each. */
   readonly wrong: readonly string[];
   /** The tools that the turn of a mark was offered. */
   readonly offered: ReadonlyMap<string, readonly string[]>;
@@ -57,7 +57,7 @@ export interface Witness {
   begin(begun: Begun): void;
   blame(sentence: string): void;
   offer(mark: string, tools: readonly string[]): void;
-  /** Rejects, with what was waited for, when it does not come. */
+  /** Rejects with a description after a time limit. */
   until<Found>(what: string, find: () => Found | undefined): Promise<Found>;
 }
 
@@ -100,7 +100,7 @@ export function witness(): Witness {
   };
 }
 
-/** A word by itself, which no Markdown changes. */
+/** A separate word, which Markdown does not change. */
 export function marksIn(words: string): readonly string[] {
   return [...new Set(words.match(/\bz[a-z]+x\d+\b/g))];
 }
@@ -114,8 +114,8 @@ export function nameOf({ person, spot }: Reader): string {
 }
 
 /**
- * In a direct chat one may know what is one's own, and not what belongs to all in a topic; in a topic, what was said there;
- * in a group, what one has said there oneself.
+ * In a direct chat a person may see their private marks, but not those of a shared topic; in a topic, the marks of that
+ * topic; in a group, their own marks from there.
  */
 export function mayKnow({ person, spot }: Reader, from: Origin): boolean {
   if (spot.type === "dm") return from.person === person && (!isShared(from.spot) || from.background);
@@ -123,7 +123,7 @@ export function mayKnow({ person, spot }: Reader, from: Origin): boolean {
   return isHere && (isShared(spot) || from.person === person);
 }
 
-/** Every mark that got to where it does not belong, a sentence each. */
+/** Every mark in a chat in which it must not be visible, one sentence each. */
 export function crossedIn({
   origins,
   shown,

@@ -58,7 +58,7 @@ describe("width", () => {
         expect(measureWidth(cut)).toBeLessThanOrEqual(width);
         if (measureWidth(text) <= width) expect(cut).toBe(text);
         else if (width > 0) expect(cut.endsWith("…")).toBe(true);
-        // What is left is whole characters of the text.
+        // The rest consists of complete characters of the text.
         expect(text.startsWith(cut.replace(/…$/, ""))).toBe(true);
         expect(cut.isWellFormed()).toBe(true);
       }),

@@ -114,7 +114,7 @@ describe("setting a value in a file", () => {
   });
 });
 
-/** A value that the setting takes. */
+/** A valid value of the setting. */
 function valuesOf(kind: (typeof SETTINGS)[number]["kind"]): fc.Arbitrary<SettingValue> {
   const text = fc
     .oneof(
@@ -185,7 +185,7 @@ describe("any change of any file", () => {
           let text = "";
           for (const [past, words] of history) {
             text = set(text, past.key, past.value);
-            // Remarks stand before lines, and behind values that end with their line.
+            // Comments are before lines, and after values that end with their line.
             if (words === null) continue;
             const lines = text.split("\n");
             const plain = lines.findIndex((line) => /^[ \w.-]+: [\w/.]+$/.test(line));

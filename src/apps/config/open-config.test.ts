@@ -33,7 +33,7 @@ function open(environment: NodeJS.ProcessEnv = {}): OpenConfig {
   return config;
 }
 
-/** Does it, and waits for what listeners are told next. */
+/** Runs the change, and waits for the next notification of the listeners. */
 function changeBy(config: OpenConfig, work: () => void): Promise<Config> {
   return new Promise((resolve) => {
     const stop = config.onChange((next) => {
@@ -51,7 +51,7 @@ function noticeAfter(work: () => void): Promise<string> {
   });
 }
 
-/** As careful programs do. */
+/** Replaces the file in one step, as careful programs do. */
 function replaceBy(text: string): void {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
@@ -114,7 +114,7 @@ describe("the configuration of a running process", () => {
     expect(notices).toHaveLength(2);
     const mended = await changeBy(config, () => replaceBy("gateway: { busy: collect }\n"));
     expect(mended.gateway.busy).toBe("collect");
-    // What was mended and comes again is told again.
+    // A problem that was fixed and occurs again is reported again.
     expect(await noticeAfter(() => replaceBy(broken))).toBe(first);
   });
 
@@ -135,7 +135,7 @@ describe("the configuration of a running process", () => {
     const config = open();
     const seen: string[] = [];
     config.onChange(({ gateway }) => seen.push(gateway.busy));
-    // The notice about the project's file tells that both were read again.
+    // The notice about the project's file shows that both files were read again.
     await noticeAfter(() => {
       replaceBy("# quiet\ngateway: { busy: queue }\n");
       writeFileSync(join(cwd, "postrider.yaml"), "tools: 1\n");

@@ -8,13 +8,13 @@ import { loadHooks } from "./load-hooks.ts";
 
 interface Scene {
   readonly folder: string;
-  /** Puts a file below `hooks`. */
+  /** Writes a file below `hooks`. */
   put(name: string, text: string, mode?: number): string;
-  /** Loads everything, and tells it these events. Gives back what was logged. */
+  /** Loads everything, and sends it these events. Returns the log. */
   tell(
     ...events: readonly (readonly [HookEvent, HookContext])[]
   ): Promise<{ readonly problems: readonly string[]; readonly logged: readonly LogFields[] }>;
-  /** What hooks have written into a file. */
+  /** The content of a file that hooks have written. */
   read(name: string): string;
 }
 
@@ -45,7 +45,7 @@ function scene(environment: NodeJS.ProcessEnv = process.env): Scene {
   };
 }
 
-/** One that has ended and was not asked how does not run. */
+/** A zombie does not count as running. */
 function runs(pid: string): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -127,14 +127,14 @@ describe("hooks", () => {
     const { put, tell, folder } = scene();
     const pids = join(folder, "pids");
     put("slow/hook.yaml", "events: agent:end\ncommand: ./slow.sh\ntimeout_seconds: 0.3\n");
-    // The second does not listen when it is told to end.
+    // The second one ignores SIGTERM.
     put("slow/slow.sh", `#!/bin/sh\n(trap '' TERM; sleep 600) &\necho $$ $! > "${pids}"\nwait\n`, 0o700);
     const { logged } = await tell(["agent:end", {}]);
     expect(logged).toMatchObject([
       { hook: "slow", error: { message: "the command exceeded its time limit of 300 ms and was killed." } },
     ]);
     for (const pid of readFileSync(pids, "utf8").trim().split(" ")) {
-      // Whoever was told to end takes a moment, and tells nobody: asking is the only way to know.
+      // A signalled process needs a moment to end, and sends no event, so this polls.
       while (runs(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
     }
   });
@@ -176,7 +176,7 @@ describe("hooks", () => {
       /Other users of this machine can change/,
     ],
     [
-      "a program that is none",
+      "a file that is not executable",
       ({ put }) => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o600);

@@ -12,7 +12,7 @@ describe("reading a rotating file", () => {
   it("returns every line once and in order, for any number of rotations between two reads", () => {
     fc.assert(
       fc.property(
-        // How many lines are written between one look and the next: never more than are kept.
+        // The number of lines between two reads: never more than are kept.
         fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 12 }),
         (rounds) => {
           const folder = temporaryFolder();

@@ -46,7 +46,7 @@ describe("a rotating file", () => {
             log.close();
             const files = texts(file);
             const all = lines.join("");
-            // What is there is the end of what was written, from the beginning of a line.
+            // The files contain the end of the written text, from the start of a line.
             expect(all.endsWith(files.join(""))).toBe(true);
             const dropped = Buffer.byteLength(all) - Buffer.byteLength(files.join(""));
             if (dropped > 0) expect(files.every((text) => text !== "")).toBe(true);
@@ -54,7 +54,7 @@ describe("a rotating file", () => {
             for (const text of files)
               expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.max(maxBytes, longest));
             if (dropped > 0) {
-              // A file is put aside only when the next line did not fit any more.
+              // A file is rotated only when the next line does not fit.
               for (const text of files.slice(0, -1))
                 expect(Buffer.byteLength(text) + longest).toBeGreaterThan(maxBytes);
             }

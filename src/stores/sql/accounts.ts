@@ -109,6 +109,7 @@ function createAccount(
  * conversation in one chat, the one with later activity remains, and the other's session can be resumed.
  */
 function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): AccountRow {
+  db.widenScope();
   const [kept, gone] = byId.n < byAltId.n ? [byId, byAltId] : [byAltId, byId];
   const person = gone.person === OWNER ? OWNER : kept.person;
   for (const other of db.all<ConversationRow>("select * from conversations where account = ?", gone.n)) {

@@ -20,6 +20,11 @@ export interface Db {
   insert(statement: Statement, ...values: readonly unknown[]): number;
   /** For statements whose result nobody needs: an engine may send them together with the next one. */
   send(statement: Statement, ...values: readonly unknown[]): void;
+  /**
+   * Called before an operation touches rows outside its scope. An engine with several writers starts the operation again
+   * with the whole database locked.
+   */
+  widenScope(): void;
   readonly dialect: Dialect;
   readonly index: SearchIndex;
 }

@@ -1,5 +1,27 @@
 import type { Store } from "../../ports/store.ts";
 import type { Db } from "./db.ts";
+import {
+  type Scope,
+  scopeToAnswered,
+  scopeToApproval,
+  scopeToAttachment,
+  scopeToChat,
+  scopeToChats,
+  scopeToConversation,
+  scopeToCursor,
+  scopeToDatabase,
+  scopeToDelivery,
+  scopeToFlush,
+  scopeToHome,
+  scopeToName,
+  scopeToNewRows,
+  scopeToProcess,
+  scopeToReport,
+  scopeToRunner,
+  scopeToSession,
+  scopeToSwitch,
+  scopeToTurn,
+} from "./scope.ts";
 
 /** The parts of the store's port that have operations. */
 export type Facets = Omit<Store, "onChange" | "close">;
@@ -19,11 +41,19 @@ export type OnConnection<Method> = Method extends () => Promise<infer Output>
  */
 export type OperationKind = "read" | "readLong" | "write" | "tryWrite";
 
-interface OperationEntry<Name extends PropertyKey, Method> {
-  readonly kind: OperationKind;
+type InputOf<Method> = Method extends (input: infer Input) => unknown ? Input : never;
+
+interface Loader<Name extends PropertyKey, Method> {
   /** The module that exports the operation under its own name. */
   load(): Promise<{ readonly [Key in Name]: OnConnection<Method> }>;
 }
+
+type OperationEntry<Name extends PropertyKey, Method> = Loader<Name, Method> &
+  (
+    | { readonly kind: "read" | "readLong" }
+    /** `scope`: the parts of the database that a call with this input touches. */
+    | { readonly kind: "write" | "tryWrite"; scope(input: InputOf<Method>): readonly Scope[] }
+  );
 
 type OperationTable = {
   readonly [Facet in keyof Facets]: {
@@ -31,27 +61,34 @@ type OperationTable = {
   };
 };
 
-function define<Kind extends OperationKind>(kind: Kind) {
+function defineRead<Kind extends OperationKind>(kind: Kind) {
   return <Module>(load: () => Promise<Module>) => ({ kind, load });
 }
-const read = define("read");
-const readLong = define("readLong");
-const write = define("write");
-const tryWrite = define("tryWrite");
+function defineWrite<Kind extends OperationKind>(kind: Kind) {
+  return <Module, Input>(scope: (input: Input) => readonly Scope[], load: () => Promise<Module>) => ({
+    kind,
+    load,
+    scope,
+  });
+}
+const read = defineRead("read");
+const readLong = defineRead("readLong");
+const write = defineWrite("write");
+const tryWrite = defineWrite("tryWrite");
 
 /** Every operation, listed once. Modules load on first use: a short command pays only for the operations that it needs. */
 export const OPERATIONS: OperationTable = {
   conversations: {
-    open: write(() => import("./routing.ts")),
-    markResetNotified: write(() => import("./turns.ts")),
-    expireConversation: write(() => import("./expiry.ts")),
-    clampActivity: write(() => import("./expiry.ts")),
-    reset: write(() => import("./switching.ts")),
-    switchTo: write(() => import("./switching.ts")),
-    attach: write(() => import("./attaching.ts")),
-    changeConversationSettings: write(() => import("./conversation-settings.ts")),
-    setHomeChannel: write(() => import("./homes.ts")),
-    removeHomeChannel: write(() => import("./homes.ts")),
+    open: write(scopeToChat, () => import("./routing.ts")),
+    markResetNotified: write(scopeToConversation, () => import("./turns.ts")),
+    expireConversation: write(scopeToConversation, () => import("./expiry.ts")),
+    clampActivity: write(scopeToDatabase, () => import("./expiry.ts")),
+    reset: write(scopeToConversation, () => import("./switching.ts")),
+    switchTo: write(scopeToSwitch, () => import("./switching.ts")),
+    attach: write(scopeToAttachment, () => import("./attaching.ts")),
+    changeConversationSettings: write(scopeToConversation, () => import("./conversation-settings.ts")),
+    setHomeChannel: write(scopeToHome, () => import("./homes.ts")),
+    removeHomeChannel: write(scopeToName("homes", "platform"), () => import("./homes.ts")),
     findConversations: read(() => import("./session-reads.ts")),
     listConversations: read(() => import("./list-conversations.ts")),
     listDecisions: read(() => import("./session-reads.ts")),
@@ -60,17 +97,17 @@ export const OPERATIONS: OperationTable = {
     listHomeChannels: read(() => import("./homes.ts")),
   },
   sessions: {
-    create: write(() => import("./sessions.ts")),
-    fork: write(() => import("./change-view.ts")),
-    setTitle: write(() => import("./sessions.ts")),
-    change: write(() => import("./sessions.ts")),
-    recordUsage: write(() => import("./sessions.ts")),
-    remove: write(() => import("./removal.ts")),
-    prune: write(() => import("./removal.ts")),
-    hold: write(() => import("./sessions.ts")),
-    release: write(() => import("./sessions.ts")),
-    importSession: write(() => import("./import-session.ts")),
-    importMessages: write(() => import("./import-session.ts")),
+    create: write(scopeToNewRows, () => import("./sessions.ts")),
+    fork: write(scopeToSession, () => import("./change-view.ts")),
+    setTitle: write(scopeToSession, () => import("./sessions.ts")),
+    change: write(scopeToSession, () => import("./sessions.ts")),
+    recordUsage: write(scopeToSession, () => import("./sessions.ts")),
+    remove: write(scopeToDatabase, () => import("./removal.ts")),
+    prune: write(scopeToDatabase, () => import("./removal.ts")),
+    hold: write(scopeToSession, () => import("./sessions.ts")),
+    release: write(scopeToSession, () => import("./sessions.ts")),
+    importSession: write(scopeToDatabase, () => import("./import-session.ts")),
+    importMessages: write(scopeToSession, () => import("./import-session.ts")),
     getSession: read(() => import("./session-reads.ts")),
     find: read(() => import("./session-reads.ts")),
     findByTitle: read(() => import("./session-reads.ts")),
@@ -82,8 +119,8 @@ export const OPERATIONS: OperationTable = {
     listUsageEntries: read(() => import("./usage.ts")),
   },
   messages: {
-    append: write(() => import("./append.ts")),
-    changeView: write(() => import("./change-view.ts")),
+    append: write(scopeToSession, () => import("./append.ts")),
+    changeView: write(scopeToSession, () => import("./change-view.ts")),
     readHistory: read(() => import("./session-reads.ts")),
     listMessages: read(() => import("./session-reads.ts")),
     getViewRanges: read(() => import("./session-reads.ts")),
@@ -93,47 +130,47 @@ export const OPERATIONS: OperationTable = {
     countUnindexed: readLong(() => import("./search.ts")),
   },
   inbox: {
-    accept: write(() => import("./turns.ts")),
-    acceptMany: write(() => import("./turns.ts")),
-    moveCursor: write(() => import("./inbox.ts")),
-    acceptCommand: write(() => import("./command-inbox.ts")),
-    editInbound: write(() => import("./inbound-edits.ts")),
-    cancelPending: write(() => import("./turns.ts")),
+    accept: write(scopeToChat, () => import("./turns.ts")),
+    acceptMany: write(scopeToChats, () => import("./turns.ts")),
+    moveCursor: write(scopeToCursor, () => import("./inbox.ts")),
+    acceptCommand: write(scopeToChat, () => import("./command-inbox.ts")),
+    editInbound: write(scopeToChat, () => import("./inbound-edits.ts")),
+    cancelPending: write(scopeToConversation, () => import("./turns.ts")),
     listPending: read(() => import("./session-reads.ts")),
     getCursor: read(() => import("./session-reads.ts")),
     findInbound: readLong(() => import("./diagnostics.ts")),
     listOrphanedCommands: read(() => import("./command-inbox.ts")),
   },
   turns: {
-    claim: tryWrite(() => import("./turns.ts")),
-    saveDraft: write(() => import("./turns.ts")),
-    finish: write(() => import("./turns.ts")),
+    claim: tryWrite(scopeToSession, () => import("./turns.ts")),
+    saveDraft: write(scopeToTurn, () => import("./turns.ts")),
+    finish: write(scopeToTurn, () => import("./turns.ts")),
     getDraft: read(() => import("./session-reads.ts")),
     listClaimable: read(() => import("./session-reads.ts")),
   },
   outbox: {
-    beginDelivery: tryWrite(() => import("./deliveries.ts")),
-    settle: write(() => import("./deliveries.ts")),
-    enqueue: write(() => import("./deliveries.ts")),
-    beginDraft: write(() => import("./drafts.ts")),
-    recordDraftOutcome: write(() => import("./drafts.ts")),
+    beginDelivery: tryWrite(scopeToDelivery, () => import("./deliveries.ts")),
+    settle: write(scopeToDelivery, () => import("./deliveries.ts")),
+    enqueue: write(scopeToAnswered, () => import("./deliveries.ts")),
+    beginDraft: write(scopeToTurn, () => import("./drafts.ts")),
+    recordDraftOutcome: write(scopeToDelivery, () => import("./drafts.ts")),
     getDelivery: read(() => import("./deliveries.ts")),
     listPendingDeliveries: read(() => import("./deliveries.ts")),
     listDeferredDeliveries: read(() => import("./deliveries.ts")),
     listOrphanedDeliveries: read(() => import("./deliveries.ts")),
   },
   access: {
-    requestPairing: write(() => import("./pairing.ts")),
-    countGuess: write(() => import("./guesses.ts")),
-    clearGuesses: write(() => import("./guesses.ts")),
-    redeemPairing: write(() => import("./pairing.ts")),
-    linkAccount: write(() => import("./link-account.ts")),
-    setRole: write(() => import("./access.ts")),
-    createApproval: write(() => import("./approvals.ts")),
-    answerApproval: write(() => import("./approvals.ts")),
-    moveApprovalDeadline: write(() => import("./approvals.ts")),
-    removeApprovalRule: write(() => import("./approvals.ts")),
-    erasePerson: write(() => import("./erase-person.ts")),
+    requestPairing: write(scopeToDatabase, () => import("./pairing.ts")),
+    countGuess: write(scopeToName("guesses", "name"), () => import("./guesses.ts")),
+    clearGuesses: write(scopeToName("guesses", "name"), () => import("./guesses.ts")),
+    redeemPairing: write(scopeToDatabase, () => import("./pairing.ts")),
+    linkAccount: write(scopeToDatabase, () => import("./link-account.ts")),
+    setRole: write(scopeToName("people", "person"), () => import("./access.ts")),
+    createApproval: write(scopeToTurn, () => import("./approvals.ts")),
+    answerApproval: write(scopeToApproval, () => import("./approvals.ts")),
+    moveApprovalDeadline: write(scopeToApproval, () => import("./approvals.ts")),
+    removeApprovalRule: write(scopeToName("people", "person"), () => import("./approvals.ts")),
+    erasePerson: write(scopeToDatabase, () => import("./erase-person.ts")),
     getAccount: read(() => import("./access.ts")),
     listGrants: read(() => import("./access.ts")),
     listPairings: read(() => import("./pairing.ts")),
@@ -144,59 +181,65 @@ export const OPERATIONS: OperationTable = {
     readPersonData: readLong(() => import("./person-data.ts")),
   },
   processes: {
-    beginProcess: write(() => import("./processes.ts")),
-    markProcessRunning: write(() => import("./processes.ts")),
-    appendProcessOutput: write(() => import("./processes.ts")),
-    endProcess: write(() => import("./processes.ts")),
-    adoptProcesses: write(() => import("./processes.ts")),
-    recordProcessInput: write(() => import("./processes.ts")),
-    markProcessReported: tryWrite(() => import("./processes.ts")),
-    wakeAgent: write(() => import("./wake-agent.ts")),
+    beginProcess: write(scopeToSession, () => import("./processes.ts")),
+    markProcessRunning: write(scopeToProcess, () => import("./processes.ts")),
+    appendProcessOutput: write(scopeToProcess, () => import("./processes.ts")),
+    endProcess: write(scopeToProcess, () => import("./processes.ts")),
+    adoptProcesses: write(scopeToDatabase, () => import("./processes.ts")),
+    recordProcessInput: write(scopeToProcess, () => import("./processes.ts")),
+    markProcessReported: tryWrite(scopeToReport, () => import("./processes.ts")),
+    wakeAgent: write(scopeToReport, () => import("./wake-agent.ts")),
     getProcess: read(() => import("./process-reads.ts")),
     listProcesses: read(() => import("./process-reads.ts")),
     readProcessOutput: read(() => import("./process-reads.ts")),
     listWatchedProcesses: read(() => import("./process-reads.ts")),
   },
   memory: {
-    changeMemory: write(() => import("./memory.ts")),
-    restoreMemory: write(() => import("./memory.ts")),
-    requestFlush: tryWrite(() => import("./flushes.ts")),
-    claimFlush: tryWrite(() => import("./flushes.ts")),
-    finishFlush: write(() => import("./flushes.ts")),
+    changeMemory: write(scopeToName("memories", "owner"), () => import("./memory.ts")),
+    restoreMemory: write(scopeToName("memories", "owner"), () => import("./memory.ts")),
+    requestFlush: tryWrite(scopeToSession, () => import("./flushes.ts")),
+    claimFlush: tryWrite(scopeToDatabase, () => import("./flushes.ts")),
+    finishFlush: write(scopeToFlush, () => import("./flushes.ts")),
     getMemory: read(() => import("./memory.ts")),
     listMemoryVersions: read(() => import("./memory.ts")),
   },
   runners: {
-    recordHeartbeat: write(() => import("./runners.ts")),
-    retire: write(() => import("./runners.ts")),
-    acquireLease: tryWrite(() => import("./runners.ts")),
-    releaseLease: write(() => import("./runners.ts")),
+    recordHeartbeat: write(scopeToRunner, () => import("./runners.ts")),
+    retire: write(scopeToDatabase, () => import("./runners.ts")),
+    acquireLease: tryWrite(scopeToName("leases", "name"), () => import("./runners.ts")),
+    releaseLease: write(scopeToName("leases", "name"), () => import("./runners.ts")),
     listLeases: read(() => import("./runners.ts")),
   },
   upkeep: {
-    purgeFinished: write(() => import("./purge-finished.ts")),
+    purgeFinished: write(scopeToDatabase, () => import("./purge-finished.ts")),
   },
 };
 
 export type StoreOperation = (db: Db, input: unknown) => unknown;
 
-type AnyFacet = Readonly<
-  Record<string, { readonly kind: OperationKind; load(): Promise<Readonly<Record<string, unknown>>> }>
->;
+interface AnyEntry {
+  readonly kind: OperationKind;
+  scope?(input: unknown): readonly Scope[];
+  load(): Promise<Readonly<Record<string, unknown>>>;
+}
 
 interface NamedOperation {
   readonly name: string;
   readonly kind: OperationKind;
+  /** Empty for a read. */
+  scope(input: unknown): readonly Scope[];
   load(): Promise<StoreOperation>;
 }
 
 /** The operations by name, of all facets: no two facets share a name. */
 const BY_NAME: ReadonlyMap<string, NamedOperation> = new Map(
   Object.values(OPERATIONS).flatMap((facet) =>
-    Object.entries(facet as AnyFacet).map(([name, { kind, load }]): [string, NamedOperation] => [
-      name,
-      { name, kind, load: async () => (await load())[name] as StoreOperation },
-    ]),
+    Object.entries(facet as Readonly<Record<string, AnyEntry>>).map(
+      ([name, { kind, scope = () => [], load }]): [string, NamedOperation] => [
+        name,
+        { name, kind, scope, load: async () => (await load())[name] as StoreOperation },
+      ],
+    ),
   ),
 );
 

@@ -156,6 +156,7 @@ function wrapDatabase(raw: Database.Database, file: string): SqliteDb {
     send: (statement, ...values) => {
       prepare(statement).run(...values);
     },
+    widenScope: () => {}, // there is one writer
     dialect: sqliteDialect,
     index: sqliteIndex,
     exec: (sql) => {

@@ -5,7 +5,7 @@ import { stabilizeLine } from "./stabilize-lines.ts";
 
 const COLUMNS = 20;
 
-/** The column in which the bar stands after a terminal has drawn the line, and the row. */
+/** The column and the row of the bar after a terminal has drawn the line. */
 async function barIn(line: string): Promise<{ readonly column: number; readonly row: number }> {
   const terminal = new headless.Terminal({ cols: COLUMNS, rows: 4, allowProposedApi: true });
   await new Promise<void>((resolve) => terminal.write(`${line}`, resolve));

@@ -19,7 +19,7 @@ describe("the service", () => {
     expect(text).toContain("Restart=on-failure\n");
     expect(text).toContain("TimeoutStopSec=60\n");
     expect(text).toContain("UMask=0077\n");
-    // Else a restart would take the keeper along, and every program that it looks after.
+    // Otherwise a restart would also kill the keeper and all its processes.
     expect(text).toContain("KillMode=process\n");
     expect(text).not.toContain("User=");
     expect(enable.map((command) => command.join(" "))).toEqual([

@@ -60,7 +60,7 @@ function transcript(id: string, ...messages: readonly (string | Fields)[]): void
   );
 }
 
-/** By key: the session, when it was used last, and where the chat is. */
+/** By key: the session, its last use, and its chat. */
 function index(
   entries: Readonly<Record<string, readonly [session: string, updated: string, origin: Fields]>>,
 ): void {
@@ -336,7 +336,7 @@ describe("a session without a chat", () => {
       JSON.stringify({ "agent:main:telegram:dm:1": entry }),
     );
     await take();
-    // The entry does not say when the chat was used last.
+    // The entry does not contain the last use of the chat.
     expect((await sessions.conversations(EVERYONE, ann))[0]?.activeAt).toBe(Date.UTC(2026, 2, 1, 10, 1));
     expect((await sessions.list(EVERYONE, { platform: "telegram" })).items.map(({ id }) => id)).toEqual([
       "s1",

@@ -86,7 +86,7 @@ describe("two records of one session", () => {
   });
 });
 
-/** Whether all of `part` stand in `whole` in their order. */
+/** Whether `whole` contains all of `part`, in the same order. */
 function isWithin(part: readonly string[], whole: readonly string[]): boolean {
   let from = 0;
   for (const word of part) {

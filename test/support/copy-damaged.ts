@@ -5,7 +5,7 @@ import { look } from "./database.ts";
 let copies = 0;
 
 /** A copy of a database, next to it, damaged by this SQL: for checks that must be able to fail. */
-export function spoiled(file: string, harm: string): string {
+export function copyDamaged(file: string, harm: string): string {
   copies += 1;
   const copy = join(dirname(file), `spoiled-${copies}.db`);
   look(file, (db) => db.prepare("vacuum into ?").run(copy));

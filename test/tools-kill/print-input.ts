@@ -5,16 +5,16 @@ import { say } from "../support/child.ts";
 import { LATEST } from "./errands.ts";
 import { type Shape, shapeOf } from "./provider-rules.ts";
 
-/** What the child prints besides what every gateway child prints. */
+/** Additional output lines of this child. */
 export interface GivenLine {
   readonly given: readonly Shape[];
 }
 
 /**
- * The same agent, which prints what it is given. A script cannot know the id of a program that it starts: what it calls the
- * latest is the one that this turn has started last.
+ * The same agent, which prints its input. A script cannot know the id of a process that it starts: `latest` is replaced by
+ * the id of the last process of this turn.
  */
-export function withHands(agent: Agent): Agent {
+export function printInput(agent: Agent): Agent {
   return {
     ...agent,
     run(turn, signal) {
