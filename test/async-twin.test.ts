@@ -296,6 +296,7 @@ describe("the check of the twin", () => {
       [`  const n = { known: isKnown(db, 1) };`, /without await/],
       [`  const o = isKnown(db, 1);`, /without await/],
       [`  const q = isKnown(db, 1).constructor;`, /without await/],
+      [`  const r = isKnown(db, 1) as unknown as boolean;`, /without await/],
     ];
     const head = [
       `export interface Db { run(statement: string, ...values: readonly unknown[]): Promise<number> }`,

@@ -22,7 +22,7 @@ export function findMisusedPromises(program: ts.Program, sources: readonly ts.So
   function describePromise(node: ts.Expression): string | undefined {
     const { parent } = node;
     if (ts.isAwaitExpression(parent) || ts.isReturnStatement(parent) || isArrowBody(node)) return undefined;
-    if (ts.isParenthesizedExpression(parent) || ts.isAsExpression(parent)) return undefined; // has the same type
+    if (ts.isParenthesizedExpression(parent)) return undefined; // has the same type
     if (ts.isExpressionStatement(parent)) return "nothing awaits this promise";
     if (ts.isTemplateSpan(parent)) return "a promise in a template string";
     if (ts.isSpreadElement(parent) || ts.isSpreadAssignment(parent)) return "a promise is spread";
