@@ -147,6 +147,7 @@ function wrapConnection(connection: SqliteDb): AsyncDb {
     run: delay(connection.run),
     insert: delay(connection.insert),
     send: delay(connection.send),
+    widenScope: delay(connection.widenScope),
     dialect: connection.dialect,
     index: {
       findMatches: delay((_, ...rest) => index.findMatches(connection, ...rest)),
@@ -154,5 +155,5 @@ function wrapConnection(connection: SqliteDb): AsyncDb {
       removeWords: delay((_, ...rest) => index.removeWords(connection, ...rest)),
       removeAllWords: delay(() => index.removeAllWords(connection)),
     },
-  } as AsyncDb;
+  };
 }
