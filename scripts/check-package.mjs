@@ -55,6 +55,7 @@ try {
   checkDuplicateVersions();
   install(folder, join(temporary, filename));
   checkEntryPoints();
+  checkAsyncTwin();
   const examples = checkExamples();
   checkReadme();
   await checkCommand();
@@ -104,6 +105,15 @@ function checkEntryPoints() {
     if (code !== "ERR_PACKAGE_PATH_NOT_EXPORTED") throw new Error(path + ": " + code);
   }`;
   run("node", ["--input-type=module", "-e", code]);
+}
+
+/** Every operation of the generated twin loads. */
+function checkAsyncTwin() {
+  const file = join(folder, "node_modules/postrider/dist/stores/sql-async/generated/operations.js");
+  const code = `const { loadOperations } = await import(${JSON.stringify(file)});
+    console.log((await loadOperations("read", "readLong", "write", "tryWrite")).size);`;
+  const count = Number(run("node", ["--input-type=module", "-e", code]));
+  assert.ok(count > 90, `the async twin has only ${count} operations`);
 }
 
 /** Every example, as a person would copy it: type-checked against the package, and run. Returns how many. */

@@ -8,6 +8,9 @@ const examples = readdirSync(`${root}examples`).filter((name) => /^\d\d-.*\.ts$/
 
 const steps = [
   ["types and layers", "tsc", ["-b"]],
+  ["async twin", "node", ["scripts/make-async.ts"]],
+  ["types of the async twin", "tsc", ["-b", "src/stores/sql-async"]],
+  ["promises of the async twin", "node", ["scripts/check-async.ts"]],
   ["types of tests, benches and examples", "tsc", ["-p", "tsconfig.tests.json"]],
   ["style", "biome", ["ci", "."]],
   ["links of the docs", "node", ["scripts/check-docs.mjs"]],

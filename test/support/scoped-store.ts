@@ -17,8 +17,7 @@ interface TouchedRow {
   readonly row: Readonly<Record<string, string | number | null>>;
 }
 
-export interface ScopedStore {
-  readonly store: Store;
+export interface ScopedStore extends Store {
   /** Indexes all pending messages. */
   index(): void;
 }
@@ -75,7 +74,7 @@ export async function openScopedStore(file: string, onWrite: (name: string) => v
     facet,
     Object.fromEntries(Object.keys(operations).map((name) => [name, (input: unknown) => track(name, input)])),
   ]);
-  const store = {
+  return {
     ...Object.fromEntries(facets),
     onChange(listener: () => void) {
       listeners.add(listener);
@@ -87,13 +86,10 @@ export async function openScopedStore(file: string, onWrite: (name: string) => v
       await Promise.allSettled(pending);
       db.close();
     },
-  } as Store;
-  return {
-    store,
     index() {
       indexMessages(db, Number.MAX_SAFE_INTEGER);
     },
-  };
+  } as ScopedStore;
 }
 
 /** Texts and bytes are not needed to find the scope of a row. */

@@ -1,23 +1,28 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { indexed } from "../../../test/support/database.ts";
 import { schedule } from "../../../test/support/schedule.ts";
+import { fileHarness } from "../../../test/support/store-harness.ts";
 import { getText, type NewMessage } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
 import { isRefused, throwIfRefused } from "../../core/refusal.ts";
 import type { ViewChange } from "../../core/view-change.ts";
 import type { Store } from "../../ports/store.ts";
-import { localRunner } from "../../system/local-runner.ts";
-import { readStartTicks } from "../../system/process-identity.ts";
-import { type StoreHarness, storeContract } from "../../testing/index.ts";
-import { type SqliteOptions, sqliteStore } from "./store.ts";
+import { storeContract } from "../../testing/index.ts";
+import { sqliteStore } from "./store.ts";
+
+const buildHarness = (mode: "in-process" | "workers") =>
+  fileHarness(
+    (file) => sqliteStore({ file, mode }),
+    (_, file) => indexed(file),
+  );
 
 describe("the SQLite store, in-process", () => {
-  storeContract({ describe, it }, sqliteHarness("in-process"));
+  storeContract({ describe, it }, buildHarness("in-process"));
 });
 
 describe("the SQLite store, workers", () => {
@@ -25,41 +30,8 @@ describe("the SQLite store, workers", () => {
   const isRun = (group: string): boolean => schedule(group.startsWith("two stores"), true);
   const describeSome = (group: string, body: () => void) =>
     isRun(group) ? describe(group, body) : undefined;
-  storeContract({ describe: describeSome, it }, sqliteHarness("workers"));
+  storeContract({ describe: describeSome, it }, buildHarness("workers"));
 });
-
-function sqliteHarness(mode: NonNullable<SqliteOptions["mode"]>): StoreHarness {
-  let opened = new Map<Store, string>();
-  const openIn = async (folder: string): Promise<Store> => {
-    const store = await sqliteStore({ file: join(folder, "postrider.db"), mode });
-    opened.set(store, folder);
-    return store;
-  };
-  return {
-    open: async () => openIn(await mkdtemp(join(tmpdir(), "postrider-store-"))),
-    async reopen(store) {
-      const folder = opened.get(store) ?? "";
-      await store.close();
-      return openIn(folder);
-    },
-    openSecond: (store) => openIn(opened.get(store) ?? ""),
-    async destroy() {
-      const done = opened;
-      opened = new Map();
-      for (const store of done.keys()) await store.close();
-      for (const folder of done.values()) await rm(folder, { recursive: true, force: true });
-    },
-    waitUntilIdle: (store) => indexed(join(opened.get(store) ?? "", "postrider.db")),
-    // No process has this pid: the kernel assigns none beyond 2^22.
-    deadRunner: () => ({ ...localRunner(), host: hostname(), pid: 4_194_999 }),
-    silentRunner: () => ({
-      ...localRunner(),
-      pid: process.ppid,
-      started: readStartTicks(process.ppid) ?? "",
-    }),
-    ownRunner: () => localRunner(),
-  };
-}
 
 /** A line of a conversation. Each contains a unique word for searches. */
 interface Line {
