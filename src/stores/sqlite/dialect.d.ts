@@ -1,0 +1,2 @@
+import type { Dialect } from "../sql/dialect.ts";
+export declare const sqliteDialect: Dialect;

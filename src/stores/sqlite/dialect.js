@@ -1,0 +1,10 @@
+export const sqliteDialect = {
+    greatest: (a, b) => `max(${a}, ${b})`,
+    contains: (text, part) => `instr(${text}, ${part}) > 0`,
+    isJson: (column) => `json_valid(${column})`,
+    jsonText: (column, path) => `json_extract(${column}, '$.${path}')`,
+    isJsonTrue: (column, path) => `coalesce(json_extract(${column}, '$.${path}'), 0) = 1`,
+    jsonLength: (column, path) => `json_array_length(${column}, '$.${path}')`,
+    databaseSize: "select page_count * page_size as bytes from pragma_page_count, pragma_page_size",
+    joinInOrder: "cross join",
+};

@@ -1,0 +1,3 @@
+import type { SearchIndex } from "../sql/db.ts";
+/** The full-text index of SQLite, FTS5. */
+export declare const sqliteIndex: SearchIndex;

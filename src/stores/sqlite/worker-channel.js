@@ -1,0 +1,124 @@
+import { Worker } from "node:worker_threads";
+import { PostriderError } from "../../core/errors.js";
+import { createClosedError } from "./store-errors.js";
+/** Sources run in a clone, built files in the published package; the worker file has the same extension. */
+const WORKER_FILE = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+export function openWorkerChannel(start, onChanged) {
+    const worker = new Worker(WORKER_FILE, {
+        workerData: start,
+        name: `postrider-${start.role}`,
+        // Not the flags of this process: one of them, --input-type, would refuse a file.
+        execArgv: [],
+    });
+    const pending = new Map();
+    let outgoing = [];
+    let numbers = 0;
+    let listening = false;
+    let closing;
+    let dead;
+    const { promise: opened, ...opening } = Promise.withResolvers();
+    const { promise: ended, resolve: end } = Promise.withResolvers();
+    const channel = {
+        call(name, input) {
+            if (dead !== undefined)
+                return Promise.reject(dead);
+            if (closing !== undefined)
+                return Promise.reject(createClosedError());
+            return new Promise((resolve, reject) => {
+                numbers += 1;
+                pending.set(numbers, { resolve, reject });
+                outgoing.push([numbers, name, input]);
+                if (outgoing.length > 1)
+                    return;
+                updateRef();
+                process.nextTick(post);
+            });
+        },
+        listen(on) {
+            listening = on;
+            worker.postMessage({ listen: on });
+            updateRef();
+        },
+        close() {
+            if (dead !== undefined)
+                return Promise.resolve();
+            closing ??= ended;
+            post();
+            worker.ref();
+            worker.postMessage({ close: true });
+            return closing;
+        },
+    };
+    /** Runs after the promises of the tick: their callers have made their next calls by then. */
+    function post() {
+        if (outgoing.length === 0)
+            return;
+        const calls = outgoing;
+        outgoing = [];
+        try {
+            worker.postMessage({ calls });
+        }
+        catch {
+            // One input cannot be cloned. Sent alone, each call shows whether it is the one.
+            for (const call of calls)
+                postAlone(call);
+        }
+    }
+    function postAlone(call) {
+        try {
+            worker.postMessage({ calls: [call] });
+        }
+        catch (cause) {
+            take(call[0])?.reject(new PostriderError("invalid_input", `The input of ${call[1]} contains a value that is not plain data.`, { cause }));
+        }
+    }
+    function take(number) {
+        const found = pending.get(number);
+        pending.delete(number);
+        updateRef();
+        return found;
+    }
+    /** An idle thread does not keep the process alive; a pending call, a listener or a close does. */
+    function updateRef() {
+        if (pending.size === 0 && !listening && closing === undefined)
+            worker.unref();
+        else
+            worker.ref();
+    }
+    worker.on("message", (message) => {
+        if ("outcomes" in message) {
+            for (const [number, value, error] of message.outcomes) {
+                const call = take(number);
+                if (error === undefined)
+                    call?.resolve(value);
+                else
+                    call?.reject(toPostriderError(error));
+            }
+        }
+        else if ("changed" in message)
+            onChanged();
+        else if ("ready" in message) {
+            updateRef();
+            opening.resolve(channel);
+        }
+        else if ("failed" in message)
+            die(toPostriderError(message.failed));
+    });
+    worker.on("error", (cause) => die(new PostriderError("internal", "The database thread stopped. Open the store again.", { cause })));
+    worker.on("exit", () => {
+        if (pending.size > 0 || closing === undefined) {
+            die(new PostriderError("closed", "The database thread ended before it answered. Open the store again."));
+        }
+        end();
+    });
+    function die(error) {
+        dead ??= error;
+        opening.reject(dead);
+        for (const number of [...pending.keys()])
+            take(number)?.reject(dead);
+    }
+    return opened;
+}
+function toPostriderError(error) {
+    return new PostriderError(error.code, error.message, { details: { ...error.details } });
+}
