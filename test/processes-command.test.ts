@@ -5,7 +5,7 @@ import { KEPT_OUTPUT } from "../src/core/process.ts";
 import { type Store, sqliteStore } from "../src/index.ts";
 import { isAlive } from "../src/system/process-identity.ts";
 import { cli, startCli } from "./support/cli.ts";
-import { NOW } from "./support/command.ts";
+import { NOW, runCommand } from "./support/command.ts";
 import { DAY, type Furnished, furnishedHome, HOUR } from "./support/furnished.ts";
 import { gatewayScene } from "./support/gateway-program.ts";
 import { keeperRoom } from "./support/keeper-room.ts";
@@ -258,9 +258,9 @@ describe("with real processes", () => {
     const followed = await follow.ended;
     expect(followed).toMatchObject({ code: 0, err: `${id}: SIGTERM\n` });
     expect(followed.out).toBe(await room.printed(id));
-    const again = await cli(folder, "processes", "kill", id);
+    const again = await runCommand(folder, ["processes", "kill", id]);
     expect(again).toMatchObject({ code: 0, out: "", err: `${id} had already ended: SIGTERM.\n` });
-    expect((await cli(folder, "processes", "log", id, "--tail", "1")).out).toContain("got 夜景");
+    expect((await runCommand(folder, ["processes", "log", id, "--tail", "1"])).out).toContain("got 夜景");
   });
 
   it("gives a whole input from stdin, and its end", async () => {
@@ -270,7 +270,7 @@ describe("with real processes", () => {
     child.stdin.end("b\na\n");
     expect(await ended).toMatchObject({ code: 0 });
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 0 } });
-    expect((await cli(room.home.folder, "processes", "log", id)).out).toBe("a\nb\n");
+    expect((await runCommand(room.home.folder, ["processes", "log", id])).out).toBe("a\nb\n");
   });
 
   it("ends what a killed keeper has left, with a keeper of its own, and doctor tells of it before", async () => {
@@ -280,7 +280,7 @@ describe("with real processes", () => {
     if (status.state !== "running") throw new Error("it does not run");
     await room.until(id, (_, printed) => printed === "here\n");
     const checks = async (): Promise<Record<string, string>> => {
-      const { out } = await cli(folder, "doctor", "--json");
+      const { out } = await runCommand(folder, ["doctor", "--json"]);
       const report = JSON.parse(out) as { checks: { check: string; state: string; text: string }[] };
       return Object.fromEntries(report.checks.map(({ check, state, text }) => [check, `${state}: ${text}`]));
     };
@@ -292,7 +292,7 @@ describe("with real processes", () => {
     expect((await checks()).keeper).toMatch(
       /^problem: Other users of this machine can connect to the process keeper/,
     );
-    await cli(folder, "doctor", "--fix");
+    await runCommand(folder, ["doctor", "--fix"]);
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);
     await room.processes.close(); // who is connected would bring a new one at once
     await room.killKeeper();
@@ -300,7 +300,7 @@ describe("with real processes", () => {
       keeper: "warning: The process keeper was killed.",
       processes: expect.stringMatching(/^warning: 1 process of agents without a keeper/),
     });
-    const killed = await cli(folder, "processes", "kill", id);
+    const killed = await runCommand(folder, ["processes", "kill", id]);
     expect(killed).toMatchObject({ code: 0, out: `${id} ended: SIGTERM.\n` });
     expect(isAlive(status)).toBe(false);
     expect(await checks()).toMatchObject({ processes: "ok: No process of an agent runs." });

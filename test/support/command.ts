@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
@@ -13,6 +14,7 @@ import {
   systemClock,
 } from "../../src/index.ts";
 import { temporaryFolder } from "./folder.ts";
+import { writeNewDatabase } from "./new-database.ts";
 
 export interface Ran {
   readonly code: number;
@@ -85,7 +87,8 @@ export function testHome(): TestHome {
       return JSON.parse(out);
     },
     async fill(work) {
-      await run(["sessions", "list"]); // creates the home
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (!existsSync(database)) await writeNewDatabase(database);
       let now = NOW;
       const store = await sqliteStore({ file: database, mode: "in-process" });
       const sessions = createSessions({ store, zone: "UTC", clock: { ...systemClock, now: () => now } });

@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { indexed } from "../../../test/support/database.ts";
+import { writeNewDatabase } from "../../../test/support/new-database.ts";
 import { schedule } from "../../../test/support/schedule.ts";
 import { getText, type NewMessage } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
@@ -30,7 +31,11 @@ function sqliteHarness(mode: NonNullable<SqliteOptions["mode"]>): StoreHarness {
     return store;
   };
   return {
-    open: async () => openIn(await mkdtemp(join(tmpdir(), "postrider-store-"))),
+    async open() {
+      const folder = await mkdtemp(join(tmpdir(), "postrider-store-"));
+      await writeNewDatabase(join(folder, "postrider.db"));
+      return openIn(folder);
+    },
     async reopen(store) {
       const folder = opened.get(store) ?? "";
       await store.close();
