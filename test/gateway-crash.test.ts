@@ -15,10 +15,10 @@ type Outbound = PlatformTraits["outbound"];
 
 const ann: ChatPlace = { chat: "dm-ann", type: "dm" };
 const ANSWER = "answer to [q1], in a few words";
-/** Every third moment, and at full length all of them. */
+/** Every fourth moment from the second on, and at full length all of them. */
 const some = <Moment>(moments: readonly Moment[]): readonly Moment[] =>
   schedule(
-    moments.filter((_, at) => at % 3 === 0),
+    moments.filter((_, at) => at % 4 === 1),
     moments,
   );
 const EVERY: readonly Outbound[] = schedule(
