@@ -25,6 +25,7 @@ import {
   type Store,
   sqliteStore,
 } from "../src/index.ts";
+import { indexed } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { seeded } from "./support/random.ts";
 import { schedule } from "./support/schedule.ts";
@@ -114,6 +115,7 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     const sessions = createSessions({ store });
     await sessions.create(who, { id: "other" });
     await sessions.append(who, "other", { role: "user", text: "whole" });
+    await indexed(file); // or the store below would write the index
     await store.close();
     // The pages on which long texts go on, and only those: what begins with 13 is a leaf, which others share.
     const bytes = readFileSync(file);
