@@ -9,6 +9,7 @@ import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
 import { cli, cliOnFullDisk } from "./support/cli.ts";
+import { runCommand } from "./support/command.ts";
 import { look, textsIn } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 
@@ -152,21 +153,21 @@ describe("postrider backup", () => {
     await homeWith(home, "hello");
     const file = join(folder, "copy.db");
     writeFileSync(file, "something precious");
-    const refused = await cli(home, "backup", file);
+    const refused = await runCommand(home, ["backup", file]);
     expect(refused).toMatchObject({ code: 5, out: "" });
     expect(refused.err).toMatch(/exists already.*--force/);
     expect(readFileSync(file, "utf8")).toBe("something precious");
-    expect(await cli(home, "backup", file, "--force")).toMatchObject({ code: 0 });
+    expect(await runCommand(home, ["backup", file, "--force"])).toMatchObject({ code: 0 });
     expect(textsIn(file)).toEqual(["hello"]);
     for (const itself of [database, `${folder}/home/../home/postrider.db`]) {
-      expect(await cli(home, "backup", itself, "--force")).toMatchObject({ code: 1 });
+      expect(await runCommand(home, ["backup", itself, "--force"])).toMatchObject({ code: 1 });
     }
     expect(textsIn(database)).toEqual(["hello"]);
   });
 
   it("creates no missing database, and no copy of a damaged one", async () => {
     const file = join(folder, "copy.db");
-    expect(await cli(home, "backup", file)).toMatchObject({ code: 3, out: "" });
+    expect(await runCommand(home, ["backup", file])).toMatchObject({ code: 3, out: "" });
     expect(readdirSync(folder)).toEqual([]);
 
     await homeWith(home, ...Array.from({ length: 40 }, (_, n) => `${n} ${"words ".repeat(400)}`));
@@ -174,7 +175,7 @@ describe("postrider backup", () => {
     const pages = bytes.length / 4096;
     bytes.fill(0xa5, (pages - 3) * 4096, (pages - 2) * 4096);
     writeFileSync(database, bytes);
-    const { code, err } = await cli(home, "backup", file, "--json");
+    const { code, err } = await runCommand(home, ["backup", file, "--json"]);
     expect(code).toBe(1);
     expect(JSON.parse(err).error).toMatchObject({ code: "corrupt", details: { file: database } });
     expect(readdirSync(folder)).toEqual(["home"]);
@@ -192,7 +193,7 @@ describe("postrider backup", () => {
 
   it("reports a folder that is not writable", async () => {
     await homeWith(home, "hello");
-    const { code, err } = await cli(home, "backup", join(folder, "nowhere", "copy.db"));
+    const { code, err } = await runCommand(home, ["backup", join(folder, "nowhere", "copy.db")]);
     expect(code).toBe(1);
     expect(err).toMatch(/cannot be opened for writing/);
   });
@@ -205,7 +206,7 @@ describe("postrider restore", () => {
     copy = join(folder, "copy.db");
     const origin = join(folder, "origin");
     await homeWith(origin, "from the copy");
-    await cli(origin, "backup", copy);
+    await runCommand(origin, ["backup", copy]);
   });
 
   it("replaces a database only with --replace, and keeps the old one with its write-ahead log", async () => {
@@ -218,12 +219,12 @@ describe("postrider restore", () => {
     raw.close();
     expect(statSync(join(left, "postrider.db-wal")).size).toBeGreaterThan(0);
 
-    const refused = await cli(left, "restore", copy);
+    const refused = await runCommand(left, ["restore", copy]);
     expect(refused).toMatchObject({ code: 5, out: "" });
     expect(refused.err).toContain("--replace");
     expect(textsIn(join(left, "postrider.db"))).toEqual(["newer words"]);
 
-    const { code, out, err } = await cli(left, "restore", copy, "--replace", "--json");
+    const { code, out, err } = await runCommand(left, ["restore", copy, "--replace", "--json"]);
     expect([code, err]).toEqual([0, ""]);
     const { kept, file } = JSON.parse(out);
     expect(file).toBe(join(left, "postrider.db"));
@@ -232,7 +233,7 @@ describe("postrider restore", () => {
     expect(textsIn(file)).toEqual(["from the copy"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     // Twice in a second: each kept file has a unique name.
-    expect(await cli(left, "restore", copy, "--replace")).toMatchObject({ code: 0 });
+    expect(await runCommand(left, ["restore", copy, "--replace"])).toMatchObject({ code: 0 });
     expect(readdirSync(left).filter((name) => name.includes("replaced")).length).toBe(2);
   });
 
@@ -240,7 +241,7 @@ describe("postrider restore", () => {
     mkdirSync(home, { mode: 0o700 });
     writeFileSync(database, "not a database any more".repeat(1000));
     writeFileSync(`${database}-wal`, "nor this");
-    const { code, out } = await cli(home, "restore", copy, "--replace", "--json");
+    const { code, out } = await runCommand(home, ["restore", copy, "--replace", "--json"]);
     expect(code).toBe(0);
     const { kept } = JSON.parse(out);
     expect(readFileSync(kept, "utf8")).toMatch(/^not a database/);
@@ -306,7 +307,7 @@ describe("postrider restore", () => {
     const file = join(folder, "wrong.db");
     make(file, copy);
     const before = hashOf(database);
-    const { code, err } = await cli(home, "restore", file, "--replace");
+    const { code, err } = await runCommand(home, ["restore", file, "--replace"]);
     expect(code).toBe(expected);
     expect(err).toMatch(sentence);
     expect(hashOf(database)).toBe(before);
@@ -320,7 +321,7 @@ describe("postrider restore", () => {
     const origin = join(folder, "large");
     await homeWith(origin, "x".repeat(3_000_000));
     const large = join(folder, "large.db");
-    await cli(origin, "backup", large);
+    await runCommand(origin, ["backup", large]);
     await homeWith(home, "old words");
     const { code, err } = await cliOnFullDisk(home, 2000, "restore", large, "--replace");
     expect(code).toBe(1);

@@ -25,6 +25,7 @@ import {
   type Store,
   sqliteStore,
 } from "../src/index.ts";
+import { indexed } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { seeded } from "./support/random.ts";
 import { schedule } from "./support/schedule.ts";
@@ -118,6 +119,7 @@ describe.each(MODES)("an invalid database file (%s)", (mode) => {
     const sessions = createSessions({ store });
     await sessions.create(who, { id: "other" });
     await sessions.append(who, "other", { role: "user", text: "whole" });
+    await indexed(file); // or the store below would write the index
     await store.close();
     // Only the overflow pages of long texts: a page that starts with 13 is a leaf, which other messages share.
     const bytes = readFileSync(file);

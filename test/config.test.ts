@@ -12,7 +12,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { SETTINGS } from "../src/apps/config/settings.ts";
+import { runCommand } from "./support/command.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
 const TOKEN = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
@@ -27,6 +29,9 @@ beforeEach(() => {
   project = join(temporary.path, "project");
   file = join(home, "config.yaml");
   for (const folder of [home, project]) mkdirSync(folder, { mode: 0o700 });
+  const before = process.cwd();
+  process.chdir(project);
+  onTestFinished(() => process.chdir(before));
 });
 
 interface Ended {
@@ -64,6 +69,11 @@ function run(
   return new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
 }
 
+/** Runs a command in this process, which is in the project's folder. */
+function runHere(args: readonly string[], { environment = {}, input = "" }: RunOptions = {}) {
+  return runCommand(home, args, { environment, input });
+}
+
 interface Shown {
   readonly files: readonly { readonly file: string; readonly found: boolean }[];
   readonly settings: readonly {
@@ -75,7 +85,7 @@ interface Shown {
 }
 
 async function shown(environment: NodeJS.ProcessEnv = {}): Promise<Shown> {
-  const { code, out, err } = await run(["config", "show", "--json"], { environment });
+  const { code, out, err } = await runHere(["config", "show", "--json"], { environment });
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out);
 }
@@ -89,7 +99,7 @@ describe("postrider config", () => {
     );
     writeFileSync(join(project, "postrider.yaml"), "profile: work\n");
     const environment = { SESSION_RESET_HOUR: "6", POSTRIDER_API_KEY: TOKEN };
-    const { code, out } = await run(["config", "show", "--origin"], { environment });
+    const { code, out } = await runHere(["config", "show", "--origin"], { environment });
     expect(code).toBe(0);
     const rows = out.split("\n").map((line) => line.split(/ {2,}/));
     expect(rows).toContainEqual(["timezone", "Asia/Tokyo", `${file}:2`]);
@@ -111,11 +121,14 @@ describe("postrider config", () => {
   it("sets and removes a value, and keeps the comments of the file", async () => {
     writeFileSync(file, "# My own.\nsession_reset:\n  at_hour: 6 # late\n");
     chmodSync(file, 0o644);
-    expect(await run(["config", "set", "session_reset.at_hour", "5"])).toMatchObject({ code: 0, err: "" });
-    expect(await run(["config", "set", "platforms.telegram.allow", "[42, +1555]"])).toMatchObject({
+    expect(await runHere(["config", "set", "session_reset.at_hour", "5"])).toMatchObject({
+      code: 0,
+      err: "",
+    });
+    expect(await runHere(["config", "set", "platforms.telegram.allow", "[42, +1555]"])).toMatchObject({
       code: 0,
     });
-    const secret = await run(["config", "set", "platforms.telegram.token", "-"], { input: `${TOKEN}\n` });
+    const secret = await runHere(["config", "set", "platforms.telegram.token", "-"], { input: `${TOKEN}\n` });
     expect(secret).toMatchObject({ code: 0 });
     expect(secret.out + secret.err).not.toContain(TOKEN);
     expect(readFileSync(file, "utf8")).toBe(
@@ -125,10 +138,10 @@ describe("postrider config", () => {
       ),
     );
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await run(["config", "unset", "platforms.telegram.token"])).toMatchObject({ code: 0 });
-    expect(await run(["config", "unset", "platforms.telegram.allow"])).toMatchObject({ code: 0 });
+    expect(await runHere(["config", "unset", "platforms.telegram.token"])).toMatchObject({ code: 0 });
+    expect(await runHere(["config", "unset", "platforms.telegram.allow"])).toMatchObject({ code: 0 });
     expect(readFileSync(file, "utf8")).toBe("# My own.\nsession_reset:\n  at_hour: 5 # late\n");
-    const again = await run(["config", "set", "session_reset.at_hour", "5", "--json"], {
+    const again = await runHere(["config", "set", "session_reset.at_hour", "5", "--json"], {
       environment: { SESSION_RESET_HOUR: "7" },
     });
     expect(JSON.parse(again.out)).toMatchObject({ value: 5, changed: false });
@@ -145,7 +158,7 @@ describe("postrider config", () => {
     ["a relative folder", ["tools.folder", "work"], "starting with / or ~/, not work"],
   ])("refuses %s and writes nothing", async (_, args, said) => {
     writeFileSync(file, "# as it is\ntimezone:   UTC\n", { mode: 0o600 });
-    const { code, out, err } = await run(["config", "set", ...args]);
+    const { code, out, err } = await runHere(["config", "set", ...args]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toContain(said);
     expect(readFileSync(file, "utf8")).toBe("# as it is\ntimezone:   UTC\n");
@@ -154,29 +167,31 @@ describe("postrider config", () => {
 
   it("refuses a workspace folder inside the home, as a value and in a file", async () => {
     const inside = join(home, "work");
-    const refused = await run(["config", "set", "tools.workspace", inside]);
+    const refused = await runHere(["config", "set", "tools.workspace", inside]);
     expect(refused.code).toBe(1);
     expect(refused.err).toContain(`${file}:2: tools.workspace must be outside Postrider's home ${home}`);
     expect(existsSync(file)).toBe(false);
     const other = join(project, "other.yaml");
     writeFileSync(other, `tools:\n  workspace: ${inside}\n`);
-    const { code, out } = await run(["config", "check", other]);
+    const { code, out } = await runHere(["config", "check", other]);
     expect(code).toBe(1);
     expect(out).toContain(`${other}:2: tools.workspace must be outside`);
-    expect(await run(["config", "set", "tools.workspace", `${home}.workspace`])).toMatchObject({ code: 0 });
+    expect(await runHere(["config", "set", "tools.workspace", `${home}.workspace`])).toMatchObject({
+      code: 0,
+    });
   });
 
   it("does not change a file with another error, and reports its line", async () => {
     writeFileSync(file, "timezone: UTC\nlog: { level: loud }\n", { mode: 0o600 });
-    const { code, err } = await run(["config", "set", "timezone", "Asia/Tokyo"]);
+    const { code, err } = await runHere(["config", "set", "timezone", "Asia/Tokyo"]);
     expect(code).toBe(1);
     expect(err).toContain(`${file}:2: log.level must be one of`);
     expect(readFileSync(file, "utf8")).toBe("timezone: UTC\nlog: { level: loud }\n");
-    expect(await run(["config", "set", "log.level", "warn"])).toMatchObject({ code: 0 });
+    expect(await runHere(["config", "set", "log.level", "warn"])).toMatchObject({ code: 0 });
   });
 
   it("checks the files and the environment, and reports every problem with its position", async () => {
-    expect(await run(["config", "check"])).toMatchObject({
+    expect(await runHere(["config", "check"])).toMatchObject({
       code: 0,
       out: expect.stringContaining("No problems"),
     });
@@ -184,7 +199,7 @@ describe("postrider config", () => {
     chmodSync(file, 0o644);
     writeFileSync(join(project, "postrider.yaml"), "acess: {}\naccess: { allow_all: true }\n");
     const environment = { TELEGRAM_ALLOW_ALL_USERS: "maybe" };
-    const { code, out } = await run(["config", "check"], { environment });
+    const { code, out } = await runHere(["config", "check"], { environment });
     expect(code).toBe(1);
     expect(out.trimEnd().split("\n")).toEqual([
       expect.stringContaining("postrider.yaml:1: acess is not a setting; did you mean access?"),
@@ -194,7 +209,7 @@ describe("postrider config", () => {
       ),
       expect.stringContaining("contains a secret and other users of this machine can read it"),
     ]);
-    const one = await run(["config", "check", "postrider.yaml", "--json"]);
+    const one = await runHere(["config", "check", "postrider.yaml", "--json"]);
     expect(JSON.parse(one.out)).toMatchObject({
       ok: false,
       problems: [
@@ -202,7 +217,7 @@ describe("postrider config", () => {
         { line: 2, ignored: true },
       ],
     });
-    expect(await run(["config", "check", "nowhere.yaml"])).toMatchObject({ code: 3 });
+    expect(await runHere(["config", "check", "nowhere.yaml"])).toMatchObject({ code: 3 });
   });
 
   it("loses no value when several processes set values concurrently", async () => {
@@ -226,8 +241,9 @@ describe("postrider config", () => {
     await run(["config", "set", "profile", "p0"]);
     const whole = performance.now() - began;
     // Towards the end, when the file is written.
-    for (let round = 1; round <= 8; round += 1) {
-      const killAfterMs = whole * (0.5 + round / 15);
+    const rounds = schedule(4, 8);
+    for (let round = 1; round <= rounds; round += 1) {
+      const killAfterMs = whole * (0.5 + round / (2 * rounds - 1));
       await run(["config", "set", "profile", `p${round}`], { killAfterMs });
       expect(readFileSync(file, "utf8")).toMatch(/^# kept\nprofile: p\d\n$/);
     }
@@ -249,24 +265,29 @@ describe("the terminal", () => {
     expect(out).toContain("agent:work:local:dm:cli");
     expect(out).toContain("daily at 23:00 (Asia/Tokyo)");
     expect(out).not.toContain("minutes of silence");
-    const explained = await run(["explain", "agent:work:local:dm:cli", "--json"]);
+    const explained = await runHere(["explain", "agent:work:local:dm:cli", "--json"]);
     expect(JSON.parse(explained.out)).toMatchObject({
       zone: "Asia/Tokyo",
       conversations: [{ policy: { mode: "daily", at_hour: 23 }, groups_per_user: false }],
     });
-    expect((await run(["explain", "agent:work:local:dm:cli"])).out).toContain("daily at 23:00 (Asia/Tokyo)");
-    const key = await run(["key", '{"platform":"telegram","chat_type":"group","chat_id":-1,"user_id":2}']);
+    expect((await runHere(["explain", "agent:work:local:dm:cli"])).out).toContain(
+      "daily at 23:00 (Asia/Tokyo)",
+    );
+    const key = await runHere([
+      "key",
+      '{"platform":"telegram","chat_type":"group","chat_id":-1,"user_id":2}',
+    ]);
     expect(key.out).toMatch(/^agent:work:telegram:group:-1\n/);
   });
 
   it("does not start with an invalid configuration, and reports every problem", async () => {
     writeFileSync(file, "log: { level: loud }\nprofile: A\n", { mode: 0o600 });
-    const { code, out, err } = await run(["-q", "hello"]);
+    const { code, out, err } = await runHere(["-q", "hello"]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toContain("The configuration has 2 problems:");
     expect(err).toContain(`${file}:1: log.level`);
     expect(err).toContain(`${file}:2: profile`);
-    const json = await run(["-q", "hello", "--json"]);
+    const json = await runHere(["-q", "hello", "--json"]);
     expect(JSON.parse(json.err)).toMatchObject({
       error: { code: "invalid_config", details: { problems: [{ line: 1 }, { line: 2 }] } },
     });
@@ -330,7 +351,7 @@ describe("docs/configuration.md", () => {
     expect(examples.length).toBeGreaterThan(0);
     for (const text of examples) {
       writeFileSync(join(project, "example.yaml"), text);
-      expect(await run(["config", "check", "example.yaml"])).toMatchObject({ code: 0 });
+      expect(await runHere(["config", "check", "example.yaml"])).toMatchObject({ code: 0 });
     }
   });
 });

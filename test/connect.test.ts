@@ -90,38 +90,38 @@ describe("postrider connect telegram", () => {
 
   it("creates a code without waiting, and none if an account is linked", async () => {
     const scene = await gatewayScene();
-    const { run, gateway, fake, chat } = scene;
-    const first = await run(["connect", "telegram", "--token", TOKEN, "--json"], ALONE);
+    const { runHere, gateway, fake, chat } = scene;
+    const first = await runHere(["connect", "telegram", "--token", TOKEN, "--json"], ALONE);
     const { link } = JSON.parse(first.out) as { link: { code: string; used: boolean } };
     expect(link).toMatchObject({ used: false, user_id: null });
     await gateway([], ALONE);
     await fake.say(chat, ADA, `/start ${link.code}`);
     await fake.untilAnswered(chat, 1);
-    const again = await run(["connect", "telegram"], ALONE);
+    const again = await runHere(["connect", "telegram"], ALONE);
     expect(again).toMatchObject({
       code: 0,
       err: expect.stringContaining("Your account Ada (7) is already linked"),
     });
-    const more = await run(["connect", "telegram", "--link", "--json"], ALONE);
+    const more = await runHere(["connect", "telegram", "--link", "--json"], ALONE);
     expect(JSON.parse(more.out)).toMatchObject({
       changed: false,
       gateway_running: true,
       link: { used: false },
     });
-    const none = await run(["connect", "telegram", "--no-link", "--json"], ALONE);
+    const none = await runHere(["connect", "telegram", "--no-link", "--json"], ALONE);
     expect(JSON.parse(none.out)).toMatchObject({ link: null });
   });
 
   it("keeps the rest of config.yaml, and replaces another bot only with --yes", async () => {
     const scene = await gatewayScene();
-    const { run, home } = scene;
+    const { runHere, home } = scene;
     mkdirSync(home, { mode: 0o700 });
     const other = `# mine\ntimezone: UTC # here\nplatforms:\n  telegram:\n    enabled: false\n    token: "1:other-bot-token"\n`;
     writeFileSync(join(home, "config.yaml"), other, { mode: 0o600 });
     const args = ["connect", "telegram", "--token-file", tokenFile(scene), "--no-link"];
-    expect(await run(args, ALONE)).toMatchObject({ code: 5, err: expect.stringContaining("--yes") });
+    expect(await runHere(args, ALONE)).toMatchObject({ code: 5, err: expect.stringContaining("--yes") });
     expect(configOf(scene)).toBe(other);
-    expect(await run([...args, "--yes"], ALONE)).toMatchObject({ code: 0 });
+    expect(await runHere([...args, "--yes"], ALONE)).toMatchObject({ code: 0 });
     expect(configOf(scene)).toMatch(/^# mine\ntimezone: UTC # here\n/);
     expect(configOf(scene)).toMatch(/enabled: true/);
     expect(configOf(scene)).toContain(TOKEN);
@@ -156,7 +156,7 @@ describe("postrider connect telegram", () => {
     "explains the problem with %s, and writes nothing",
     async (_, args, code, said, environment) => {
       const scene = await gatewayScene();
-      const ended = await scene.run(["connect", "telegram", ...args], { ...ALONE, ...environment });
+      const ended = await scene.runHere(["connect", "telegram", ...args], { ...ALONE, ...environment });
       expect(ended).toMatchObject({ code, out: "", err: expect.stringMatching(said) });
       expect(existsSync(join(scene.home, "config.yaml"))).toBe(false);
       expect(ended.err).not.toMatch(/nobody-knows|x_abcdef/);
@@ -194,8 +194,8 @@ describe("postrider connect telegram", () => {
   });
 
   it("prints the next steps if the code is not used in time", async () => {
-    const { run } = await gatewayScene();
-    const { code, err } = await run(["connect", "telegram", "--token", TOKEN, "--wait", "1"], ALONE);
+    const { runHere } = await gatewayScene();
+    const { code, err } = await runHere(["connect", "telegram", "--token", TOKEN, "--wait", "1"], ALONE);
     expect(code).toBe(0);
     expect(err).toContain("The code was not used yet. Start postrider gateway run, then use it.");
   });

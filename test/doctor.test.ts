@@ -15,6 +15,7 @@ import { checkDatabase } from "../src/stores/sqlite/upkeep/check-database.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
 import { cli } from "./support/cli.ts";
+import { runCommand } from "./support/command.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { settings } from "./support/routing.ts";
@@ -90,8 +91,8 @@ async function furnish(): Promise<void> {
   await store.close();
 }
 
-async function runDoctor(...args: string[]): Promise<Report & { code: number | null }> {
-  const { code, out, err } = await cli(home, "doctor", "--json", ...args);
+async function runDoctor(...args: string[]): Promise<Report & { code: number }> {
+  const { code, out, err } = await runCommand(home, ["doctor", "--json", ...args]);
   expect(err).toBe("");
   return { ...(JSON.parse(out) as Report), code };
 }
@@ -373,7 +374,7 @@ describe("postrider doctor", () => {
     expect(whole.checks.map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/^messages\.meta is not readable in 1 row: \d+:\d+\.$/),
     );
-    expect(await cli(home, "doctor", "--quick", "--fix")).toMatchObject({ code: 2 });
+    expect(await runCommand(home, ["doctor", "--quick", "--fix"])).toMatchObject({ code: 2 });
   });
 
   it("reports its progress to a callback, and writes none to a pipe", async () => {

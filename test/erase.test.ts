@@ -19,6 +19,7 @@ import { prepareMessages } from "../src/sessions/message-input.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
 import { cli, startCli } from "./support/cli.ts";
+import { runCommand } from "./support/command.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { settings } from "./support/routing.ts";
@@ -317,12 +318,12 @@ describe("postrider erase", () => {
       expect(one("select count(*) from blobs")).toBe(40 * 2);
       expect(one("select count(*) from inbox where state = 0")).toBe(0);
     });
-    expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
+    expect(await runCommand(home, ["doctor", "--full"])).toMatchObject({ code: 0 });
     const fork = await sqliteStore({ file: database, mode: "in-process" });
     onTestFinished(() => fork.close());
     const kept = await createSessions({ store: fork }).history(everyone, "bobs-fork");
     expect(kept?.map(({ parts }) => parts)).toEqual([[{ type: "text", text: "bobwords in a fork" }]]);
-    expect(await cli(home, "erase", anna, "--yes")).toMatchObject({ code: 3 });
+    expect(await runCommand(home, ["erase", anna, "--yes"])).toMatchObject({ code: 3 });
   });
 
   it("names the copies that still contain the data, and removes them with --backups", async () => {
@@ -334,14 +335,14 @@ describe("postrider erase", () => {
       `${database}.schema-1.bak`,
     ].sort();
     for (const copy of copies) cpSync(database, copy);
-    const first = await cli(home, "erase", "signal:anna-4711", "--yes");
+    const first = await runCommand(home, ["erase", "signal:anna-4711", "--yes"]);
     expect(first.code).toBe(0);
     for (const copy of copies) {
       expect(first.out).toContain(`This copy still contains the data: ${copy}`);
       expect(wordsIn(copy)).not.toEqual([]);
     }
     expect(first.err).toContain("--backups");
-    const second = await cli(home, "erase", "signal:bob-1", "--yes", "--backups", "--json");
+    const second = await runCommand(home, ["erase", "signal:bob-1", "--yes", "--backups", "--json"]);
     expect(JSON.parse(second.out)).toMatchObject({ copies: [], copies_removed: copies });
     expect(readdirSync(home).sort()).toEqual(["backups", "postrider.db", "reports"]);
     expect(readdirSync(join(home, "backups"))).toEqual([]);
@@ -378,7 +379,7 @@ describe("postrider erase", () => {
     expect(wordsIn(database, `${database}-wal`)).toEqual([]);
     expect(await readBob(shared)).toEqual(before);
     expect(readdirSync(join(home, "reports")).filter((name) => name.endsWith(".json"))).toHaveLength(1);
-    expect(await cli(home, "doctor")).toMatchObject({ code: 0 });
+    expect(await runCommand(home, ["doctor"])).toMatchObject({ code: 0 });
   });
 
   it("finishes an erasure that was interrupted before the file was cleaned", async () => {
@@ -402,7 +403,7 @@ describe("postrider erase", () => {
       copies_removed: [],
     };
     writeFileSync(join(home, "reports", "erasure-20260315T092437Z.json"), JSON.stringify(receipt));
-    const other = await cli(home, "erase", "signal:anna-4711", "--yes");
+    const other = await runCommand(home, ["erase", "signal:anna-4711", "--yes"]);
     expect(other).toMatchObject({ code: 3 });
     expect(other.err).toContain(`postrider erase ${anna}`);
     const { code, out } = await cli(home, "erase", anna, "--yes", "--json");
@@ -425,7 +426,7 @@ describe("postrider erase", () => {
     const turns = stopped.finished.reduce((sum, count) => sum + count, 0);
     const answers = "select count(*) from messages where text like 'answer %'";
     expect(look(database, (db) => db.prepare(answers).pluck().get())).toBe(turns);
-    expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
+    expect(await runCommand(home, ["doctor", "--full"])).toMatchObject({ code: 0 });
   });
 
   it("erases thousands of messages, and the search of others still works", async () => {
@@ -439,11 +440,11 @@ describe("postrider erase", () => {
     await indexed(database);
     await store.close();
     const before = await readBob(shared);
-    const { code, out } = await cli(home, "erase", anna, "--yes", "--json");
+    const { code, out } = await runCommand(home, ["erase", anna, "--yes", "--json"]);
     expect([code, (JSON.parse(out) as Told).counts.messages]).toEqual([0, 2 * 4 + 40 + 3000]);
     expect(wordsIn(database, `${database}-wal`)).toEqual([]);
     expect(await readBob(shared)).toEqual(before);
-    expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
+    expect(await runCommand(home, ["doctor", "--full"])).toMatchObject({ code: 0 });
   });
 
   it("asks for confirmation, and erases only if the id is typed", async () => {
@@ -455,7 +456,7 @@ describe("postrider erase", () => {
       ["erase", anna],
       ["erase", anna, "--json"],
     ]) {
-      const { code, err } = await cli(home, ...args);
+      const { code, err } = await runCommand(home, args);
       expect(code).toBe(5);
       expect(err).toContain("--yes");
     }
@@ -473,7 +474,7 @@ describe("postrider erase", () => {
     await createVillage(1);
     const before = readFileSync(database);
     for (const nobody of ["p_000000000000", "signal:nobody", "Anna Beispiel"])
-      expect(await cli(home, "erase", nobody, "--yes")).toMatchObject({ code: 3, out: "" });
+      expect(await runCommand(home, ["erase", nobody, "--yes"])).toMatchObject({ code: 3, out: "" });
     expect(readFileSync(database).equals(before)).toBe(true);
   });
 });
@@ -548,10 +549,14 @@ describe("postrider export-person", () => {
     await createVillage(1);
     const file = join(folder, "anna.jsonl");
     writeFileSync(file, "precious");
-    expect(await cli(home, "export-person", "signal:anna-4711", file)).toMatchObject({ code: 5 });
-    expect(await cli(home, "export-person", "signal:nobody", file, "--force")).toMatchObject({ code: 3 });
+    expect(await runCommand(home, ["export-person", "signal:anna-4711", file])).toMatchObject({ code: 5 });
+    expect(await runCommand(home, ["export-person", "signal:nobody", file, "--force"])).toMatchObject({
+      code: 3,
+    });
     expect(readFileSync(file, "utf8")).toBe("precious");
-    expect(await cli(home, "export-person", "signal:anna-4711", file, "--force")).toMatchObject({ code: 0 });
+    expect(await runCommand(home, ["export-person", "signal:anna-4711", file, "--force"])).toMatchObject({
+      code: 0,
+    });
     expect(readdirSync(folder).sort()).toEqual(["anna.jsonl", "home"]);
   });
 });

@@ -123,8 +123,8 @@ describe("postrider gateway run", () => {
   });
 
   it("explains how to set up a messenger if none is configured", async () => {
-    const { run } = await gatewayScene();
-    const { code, err } = await run(["gateway", "run"], { TELEGRAM_BOT_TOKEN: "" });
+    const { runHere } = await gatewayScene();
+    const { code, err } = await runHere(["gateway", "run"], { TELEGRAM_BOT_TOKEN: "" });
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("postrider connect telegram") });
   });
 
@@ -151,9 +151,9 @@ describe("postrider gateway run", () => {
   });
 
   it("does not start without a workspace folder, and names the setting", async () => {
-    const { run, home } = await gatewayScene();
+    const { runHere, home } = await gatewayScene();
     writeFileSync(`${home}.workspace`, "");
-    const { code, err } = await run(["gateway", "run"]);
+    const { code, err } = await runHere(["gateway", "run"]);
     expect(code).toBe(1);
     expect(err).toContain(`Cannot create the workspace folder ${home}.workspace (EEXIST)`);
     expect(err).toContain("Set tools.workspace");
@@ -276,7 +276,7 @@ describe("postrider gateway status and stop", () => {
   });
 
   it("show the state of the gateway, and shut it down", async () => {
-    const { gateway, run, ask } = await gatewayScene();
+    const { gateway, run, runHere, ask } = await gatewayScene();
     const program = await gateway();
     expect(await ask("hello")).toBe("You said: hello");
     const status = await run(["gateway", "status", "--json"]);
@@ -295,19 +295,19 @@ describe("postrider gateway status and stop", () => {
       deliveries_aside: [],
       processes_running: 0,
     });
-    expect((await run(["gateway", "status"])).out).toMatch(/^running +since .*\nprocess +\d+ on /);
+    expect((await runHere(["gateway", "status"])).out).toMatch(/^running +since .*\nprocess +\d+ on /);
     expect(await run(["gateway", "stop"])).toMatchObject({
       code: 0,
       out: `The gateway has stopped (process ${program.pid}).\n`,
     });
     expect(await program.ended).toMatchObject({ code: 0 });
-    expect(await run(["gateway", "status"])).toMatchObject({ code: 3 });
+    expect(await runHere(["gateway", "status"])).toMatchObject({ code: 3 });
   });
 
   it.runIf(process.platform === "linux")(
     "report that the gateway runs but cannot write to a full disk",
     async () => {
-      const { gateway, run, home, ask } = await gatewayScene();
+      const { gateway, runHere, home, ask } = await gatewayScene();
       const program = await gateway();
       expect(await ask("hello")).toBe("You said: hello");
       // No file of the process can grow: for SQLite this is a full disk.
@@ -321,7 +321,7 @@ describe("postrider gateway status and stop", () => {
       // With space again, the next heartbeat succeeds and clears the trouble.
       execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=unlimited:"]);
       await vi.waitFor(async () => {
-        const { trouble } = JSON.parse((await run(["gateway", "status", "--json"])).out);
+        const { trouble } = JSON.parse((await runHere(["gateway", "status", "--json"])).out);
         expect(trouble).toBeNull();
       }, 20_000);
       expect(await ask("still there?")).toBe("You said: still there? (before that: hello)");

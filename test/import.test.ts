@@ -26,6 +26,7 @@ import {
 } from "../src/index.ts";
 import { bytesIn, hashOf, stateOf } from "./import/imported.ts";
 import { makeHome, type TrueHome } from "./import/make-home.ts";
+import { runCommand } from "./support/command.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { documentedShapes, problems } from "./support/json-shapes.ts";
@@ -33,6 +34,7 @@ import { seeded } from "./support/random.ts";
 import { schedule } from "./support/schedule.ts";
 
 const KILLS = schedule(4, 20);
+const SESSIONS = schedule(200, 1000);
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
 const EVERYONE = { everyone: true } as const;
@@ -74,7 +76,7 @@ function start(into: string, args: readonly string[]) {
 }
 
 function run(...args: string[]): Promise<Ended> {
-  return start(home, [...args, "--zone", "UTC"]).ended;
+  return runCommand(home, ["import", "hermes", ...args, "--zone", "UTC"]);
 }
 
 async function runJson(...args: string[]): Promise<ImportSummary> {
@@ -137,15 +139,15 @@ async function expectChatsToGoOn(truth: TrueHome, store: Store): Promise<void> {
 }
 
 describe("postrider import hermes", () => {
-  it("imports a home of 1,000 sessions completely, does not change it, and adds nothing the second time", async () => {
-    const truth = makeHome(old, { seed: 1, sessions: 1000 });
+  it(`imports a home of ${SESSIONS.toLocaleString("en")} sessions completely, does not change it, and adds nothing the second time`, async () => {
+    const truth = makeHome(old, { seed: 1, sessions: SESSIONS });
     const before = bytesIn(old);
     const first = await runJson(old);
     expect(bytesIn(old)).toEqual(before);
     expect(first).toMatchObject({
       schema_version: 6,
       complete: true,
-      sessions: { found: 1000, imported: 1000, here: 0, failed: 0, changed: 0, absent: truth.absent },
+      sessions: { found: SESSIONS, imported: SESSIONS, here: 0, failed: 0, changed: 0, absent: truth.absent },
       messages: { total: truth.messages },
       corrupt: truth.corrupt.length,
       missing_transcripts: truth.missing,
@@ -162,11 +164,11 @@ describe("postrider import hermes", () => {
     const state = stateOf(database);
     const second = await runJson(old);
     expect(second.sessions).toMatchObject({
-      found: 1000,
-      here: 1000,
+      found: SESSIONS,
+      here: SESSIONS,
       imported: 0,
       grown: 0,
-      unchanged: 1000,
+      unchanged: SESSIONS,
     });
     expect(stateOf(database)).toEqual(state);
     const store = await opened();
@@ -238,7 +240,7 @@ describe("postrider import hermes", () => {
         const { child, ended } = start(into, [old, "--zone", "UTC"]);
         // Another process does not report its progress, so this polls.
         while (child.exitCode === null && sessionsIn(file) <= point)
-          await new Promise((r) => setTimeout(r, 1));
+          await new Promise((r) => setTimeout(r, 4));
         child.kill("SIGKILL");
         expect((await ended).code).toBe(null);
       }

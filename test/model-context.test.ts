@@ -1,20 +1,18 @@
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { chooseAgent } from "../src/apps/choose-agent.ts";
 import { readMachine } from "../src/apps/machine.ts";
 import { DEFAULT_TOOLS } from "../src/core/tool-settings.ts";
 import { buildRouting, createSessions, OWNER, sqliteStore, systemClock } from "../src/index.ts";
 import { editorRoom } from "./acp/editor-room.ts";
+import { runCommand } from "./support/command.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { type GatewayScene, gatewayScene } from "./support/gateway-program.ts";
 import { type Asked, type ModelServer, modelServer } from "./support/model-server.ts";
 import { settings } from "./support/routing.ts";
 import { startPostrider } from "./support/terminal.ts";
 
-const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
 /** 25 hours apart: at any moment at least one of them has another date than UTC. */
 const ZONES = ["Pacific/Kiritimati", "Pacific/Pago_Pago"] as const;
 const [EAST, WEST] = ZONES;
@@ -93,18 +91,17 @@ const environment = (): Record<string, string | undefined> => ({
 
 /** Runs the CLI in the folder with these lines, and returns the last system text. */
 async function run(args: readonly string[], ...lines: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [BIN, ...args], {
-    cwd: folder,
-    env: { ...process.env, ...environment() },
-  });
-  let errors = "";
-  child.stderr.on("data", (data) => {
-    errors += data;
-  });
-  child.stdout.resume();
-  child.stdin.end(lines.map((line) => `${line}\n`).join(""));
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const { code, err } = await runCommand(home, args, {
+      input: lines.map((line) => `${line}\n`).join(""),
+      environment: { ...process.env, ...environment() },
+    });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+  } finally {
+    process.chdir(before);
+  }
   return lastTold(server);
 }
 
@@ -275,8 +272,8 @@ describe("the system text that a model endpoint receives from a messenger", () =
     return scene;
   }
 
-  async function becomeOwner({ run: cli, ask }: GatewayScene): Promise<void> {
-    const { out } = await cli(["pair", "link", "telegram"], environment());
+  async function becomeOwner({ runHere, ask }: GatewayScene): Promise<void> {
+    const { out } = await runHere(["pair", "link", "telegram"], environment());
     await ask(`/pair ${out.trim()}`);
   }
 

@@ -14,9 +14,11 @@ import {
   sqliteStore,
   throwIfRefused,
 } from "../src/index.ts";
+import { runCommand } from "./support/command.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { settings } from "./support/routing.ts";
+import { schedule } from "./support/schedule.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
 const me = { person: OWNER };
@@ -31,6 +33,9 @@ beforeEach(() => {
   mkdirSync(folder);
   home = join(temporary.path, "home");
   database = join(home, "postrider.db");
+  const before = process.cwd();
+  process.chdir(folder);
+  onTestFinished(() => process.chdir(before));
 });
 
 interface Ended {
@@ -84,9 +89,15 @@ function start(args: readonly string[] = [], agent = "echo", command = [process.
   };
 }
 
-/** Runs it with these lines on a pipe. */
-function piped(lines: readonly string[], agent?: string, ...args: readonly string[]): Promise<Ended> {
-  const { process: child, ended } = start(args, agent);
+/** Runs it with these lines, as a pipe does, in this process. */
+function piped(lines: readonly string[], agent = "echo", ...args: readonly string[]): Promise<Ended> {
+  const input = lines.map((line) => `${line}\n`).join("");
+  return runCommand(home, args, { input, environment: { POSTRIDER_AGENT: agent } });
+}
+
+/** The same in a process of its own. */
+function pipedApart(lines: readonly string[], ...args: readonly string[]): Promise<Ended> {
+  const { process: child, ended } = start(args);
   child.stdin.end(lines.map((line) => `${line}\n`).join(""));
   return ended;
 }
@@ -157,7 +168,7 @@ async function shown(title: string): Promise<string[]> {
 describe("a pipe", () => {
   it("runs commands between messages, in order", async () => {
     const lines = ["hello", "/title first", "/undo", "/redo", "again", "/new second", "other"];
-    const { code, out, err } = await piped([...lines, "/resume first", "back"]);
+    const { code, out, err } = await pipedApart([...lines, "/resume first", "back"]);
     expect([code, err]).toEqual([0, ""]);
     expect(out.split("\n")).toEqual([
       "You said: hello",
@@ -432,13 +443,13 @@ describe("a line that is pending behind the answer of another process", () => {
 
 describe("a single question", () => {
   it("is answered on stdout, in its own session", async () => {
-    expect(await postrider("-q", "how far is it?")).toEqual({
+    expect(await pipedApart([], "-q", "how far is it?")).toEqual({
       code: 0,
       out: "You said: how far is it?\n",
       err: "",
     });
-    expect((await postrider("--query", "and back?")).out).toBe("You said: and back?\n");
-    expect((await piped(["hello"])).out).toBe("You said: hello\n");
+    expect((await pipedApart([], "--query", "and back?")).out).toBe("You said: and back?\n");
+    expect((await pipedApart(["hello"])).out).toBe("You said: hello\n");
     expect(await sessionsThere()).toHaveLength(3);
   });
 
@@ -619,19 +630,20 @@ describe("a single question", () => {
     ]);
   });
 
-  it("is answered in its own session while nineteen others run in a new home", async () => {
-    const asked = Array.from({ length: 20 }, (_, n) => `question ${n}`);
-    const ended = await Promise.all(asked.map((question) => postrider("-q", question, "--json")));
+  const others = schedule("seven", "nineteen");
+  it(`is answered in its own session while ${others} others run in a new home`, async () => {
+    const asked = Array.from({ length: schedule(8, 20) }, (_, n) => `question ${n}`);
+    const ended = await Promise.all(asked.map((question) => pipedApart([], "-q", question, "--json")));
     expect(ended.map(({ code, err }) => [code, err])).toEqual(asked.map(() => [0, ""]));
     const answers = ended.map(({ out }) => JSON.parse(out));
     expect(answers.map(({ answer }) => answer)).toEqual(asked.map((question) => `You said: ${question}`));
-    expect(new Set(answers.map(({ session }) => session)).size).toBe(20);
+    expect(new Set(answers.map(({ session }) => session)).size).toBe(asked.length);
     const rows = said();
-    expect(rows).toHaveLength(40);
+    expect(rows).toHaveLength(2 * asked.length);
     answers.forEach(({ session }, at) => {
       const own = rows.filter((row) => row.session === session).map(({ text }) => text);
       expect(own).toEqual([asked[at], `You said: ${asked[at]}`]);
     });
-    expect(await sessionsThere()).toHaveLength(20);
+    expect(await sessionsThere()).toHaveLength(asked.length);
   });
 });

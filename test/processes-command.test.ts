@@ -5,7 +5,7 @@ import { KEPT_OUTPUT } from "../src/core/process.ts";
 import { type Store, sqliteStore } from "../src/index.ts";
 import { isAlive } from "../src/system/process-identity.ts";
 import { cli, startCli } from "./support/cli.ts";
-import { NOW } from "./support/command.ts";
+import { NOW, runCommand } from "./support/command.ts";
 import { DAY, type Furnished, furnishedHome, HOUR } from "./support/furnished.ts";
 import { gatewayScene } from "./support/gateway-program.ts";
 import { keeperRoom } from "./support/keeper-room.ts";
@@ -255,9 +255,9 @@ describe("postrider processes with real processes", () => {
     const followed = await follow.ended;
     expect(followed).toMatchObject({ code: 0, err: `${id}: SIGTERM\n` });
     expect(followed.out).toBe(await room.printed(id));
-    const again = await cli(folder, "processes", "kill", id);
+    const again = await runCommand(folder, ["processes", "kill", id]);
     expect(again).toMatchObject({ code: 0, out: "", err: `${id} had already ended: SIGTERM.\n` });
-    expect((await cli(folder, "processes", "log", id, "--tail", "1")).out).toContain("got 夜景");
+    expect((await runCommand(folder, ["processes", "log", id, "--tail", "1"])).out).toContain("got 夜景");
   });
 
   it("passes stdin to a process, and closes its input", async () => {
@@ -267,7 +267,7 @@ describe("postrider processes with real processes", () => {
     child.stdin.end("b\na\n");
     expect(await ended).toMatchObject({ code: 0 });
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 0 } });
-    expect((await cli(room.home.folder, "processes", "log", id)).out).toBe("a\nb\n");
+    expect((await runCommand(room.home.folder, ["processes", "log", id])).out).toBe("a\nb\n");
   });
 
   it("ends a process of a killed keeper with a new keeper, and doctor warns about it before", async () => {
@@ -277,7 +277,7 @@ describe("postrider processes with real processes", () => {
     if (status.state !== "running") throw new Error("it does not run");
     await room.until(id, (_, printed) => printed === "here\n");
     const checks = async (): Promise<Record<string, string>> => {
-      const { out } = await cli(folder, "doctor", "--json");
+      const { out } = await runCommand(folder, ["doctor", "--json"]);
       const report = JSON.parse(out) as { checks: { check: string; state: string; text: string }[] };
       return Object.fromEntries(report.checks.map(({ check, state, text }) => [check, `${state}: ${text}`]));
     };
@@ -289,7 +289,7 @@ describe("postrider processes with real processes", () => {
     expect((await checks()).keeper).toMatch(
       /^problem: Other users of this machine can connect to the process keeper/,
     );
-    await cli(folder, "doctor", "--fix");
+    await runCommand(folder, ["doctor", "--fix"]);
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);
     await room.processes.close(); // a connected client would start a new keeper at once
     await room.killKeeper();
@@ -297,7 +297,7 @@ describe("postrider processes with real processes", () => {
       keeper: "warning: The process keeper was killed.",
       processes: expect.stringMatching(/^warning: 1 process of agents without a keeper/),
     });
-    const killed = await cli(folder, "processes", "kill", id);
+    const killed = await runCommand(folder, ["processes", "kill", id]);
     expect(killed).toMatchObject({ code: 0, out: `${id} ended: SIGTERM.\n` });
     expect(isAlive(status)).toBe(false);
     expect(await checks()).toMatchObject({ processes: "ok: No process of an agent runs." });

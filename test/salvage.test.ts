@@ -5,10 +5,12 @@ import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vit
 import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
 import { APPLICATION_ID, MIGRATIONS } from "../src/stores/sqlite/schema.ts";
 import { cli, cliOnFullDisk } from "./support/cli.ts";
+import { runCommand } from "./support/command.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { documentedShapes, problems } from "./support/json-shapes.ts";
 import { seeded } from "./support/random.ts";
+import { schedule } from "./support/schedule.ts";
 
 const PAGE = 4096;
 const CUT = " […the rest could not be recovered]";
@@ -33,14 +35,16 @@ let intact: string;
 let home: string;
 let database: string;
 
-/** A file of some thousand pages: long and short messages in several scripts, forks, undone messages, attachments. */
+const SESSIONS = schedule(25, 70);
+
+/** A file of some hundred pages, at full length of some thousand: messages in several scripts, forks, undone messages, attachments. */
 beforeAll(async () => {
   const folder = temporaryFolder();
   const file = join(folder.path, "postrider.db");
   const store = await sqliteStore({ file });
   const sessions = createSessions({ store });
   const random = seeded(7);
-  for (let n = 0; n < 70; n += 1) {
+  for (let n = 0; n < SESSIONS; n += 1) {
     const { id } = await sessions.create(who, { id: `s${n}`, title: `title ${n}` });
     await sessions.append(
       who,
@@ -98,7 +102,7 @@ function onOriginal<T>(read: (db: Database.Database) => T): T {
 
 async function runSalvage(...args: string[]): Promise<Report> {
   const before = readFileSync(database);
-  const { code, out, err } = await cli(home, "doctor", "--salvage", ...args, "--json");
+  const { code, out, err } = await runCommand(home, ["doctor", "--salvage", ...args, "--json"]);
   expect([code, err]).toEqual([0, ""]);
   expect(readFileSync(database).equals(before)).toBe(true);
   const shapes = documentedShapes();
@@ -131,8 +135,8 @@ function lostIn(report: Report): number {
 
 /** It is a normal database: intact, searchable and writable. */
 async function checkLiveable(report: Report): Promise<void> {
-  expect(await cli(home, "restore", report.file, "--replace")).toMatchObject({ code: 0 });
-  const { code, out } = await cli(home, "doctor", "--full", "--json");
+  expect(await runCommand(home, ["restore", report.file, "--replace"])).toMatchObject({ code: 0 });
+  const { code, out } = await runCommand(home, ["doctor", "--full", "--json"]);
   const { checks } = JSON.parse(out) as { checks: { check: string; state: string }[] };
   expect(checks.filter(({ state }) => state === "problem")).toEqual([]);
   expect(code).toBe(0);
@@ -466,11 +470,11 @@ describe("postrider doctor --salvage", () => {
   it("reports an unreadable file, and creates no file", async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from("hello ".repeat(5000)), Buffer.alloc(40_960, 0xa5)]) {
       writeFileSync(database, bytes, { mode: 0o600 });
-      const { code, err } = await cli(home, "doctor", "--salvage", "--json");
+      const { code, err } = await runCommand(home, ["doctor", "--salvage", "--json"]);
       expect(code).toBe(1);
       expect(JSON.parse(err).error.code).toBe("corrupt");
     }
-    expect(await cli(home, "doctor", "--salvage", join(home, "nowhere"))).toMatchObject({ code: 3 });
+    expect(await runCommand(home, ["doctor", "--salvage", join(home, "nowhere")])).toMatchObject({ code: 3 });
     expect(readdirSync(home)).toEqual(["postrider.db"]);
   });
 

@@ -1,53 +1,9 @@
-import { existsSync } from "node:fs";
-import { runKeeper } from "../processes/keeper.ts";
-import { localBackend } from "../processes/local-backend.ts";
-import { resolveSocketPath } from "../processes/socket-path.ts";
-import { sqliteStore } from "../stores/sqlite/store.ts";
-import { localRunner } from "../system/local-runner.ts";
-import { systemClock } from "../system/system-clock.ts";
-import { exitOnLostStore } from "./exit-on-lost-store.ts";
-import { resolveHome } from "./home.ts";
-import { openLog } from "./log/open-log.ts";
-import { onShutdownSignals } from "./shutdown-signals.ts";
+import module from "node:module";
 
-/*
- * The process keeper of a home: node keeper.js HOME. On SIGTERM or SIGINT it ends its processes first and records how each
- * ended. After SIGKILL its processes continue, and the next keeper takes over.
- */
-/** A process has 5 s after SIGTERM and 5 s after SIGKILL; then the keeper records how it ended. */
-const STOP_LIMIT_MS = 20_000;
-process.title = "postrider keeper";
-const [, , folder = ""] = process.argv;
-const home = resolveHome({ POSTRIDER_HOME: folder });
-if (!existsSync(home.database)) {
-  process.stderr.write(`${home.database} does not exist, so the keeper has no processes.\n`);
-  process.exit(1);
-}
-const log = openLog({ home, name: "keeper", level: "info" });
-const stop = new AbortController();
-onShutdownSignals(() => stop.abort(), {
-  signals: ["SIGTERM", "SIGINT"],
-  limitMs: STOP_LIMIT_MS,
-  repeatForces: false, // its processes would continue without a keeper
-});
-process.on("SIGHUP", () => {}); // the end of a terminal does not stop the keeper
-const onLost = exitOnLostStore((text) => log.error({ code: "store_lost" }, text));
-const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
-try {
-  await runKeeper({
-    store,
-    runner: localRunner(),
-    backend: localBackend({ folder: home.processes }),
-    clock: systemClock,
-    socket: resolveSocketPath(home.folder),
-    log,
-    signal: stop.signal,
-  });
-} catch (error) {
-  log.error({ error }, "the keeper has failed");
-  process.exitCode = 1;
-} finally {
-  await store.close();
-  log.close();
-}
-process.exit(); // open handles of ended processes must not delay the exit
+/* The process keeper of a home: node keeper.js HOME. */
+// Before any other module is loaded, or the compile cache has no effect.
+module.enableCompileCache();
+const { keepHome } = await import("./keep-home.ts");
+// At once: a keeper that is killed would leave nothing compiled to the next.
+module.flushCompileCache();
+await keepHome(process.argv[2] ?? "");

@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
@@ -13,6 +14,7 @@ import {
   systemClock,
 } from "../../src/index.ts";
 import { temporaryFolder } from "./folder.ts";
+import { writeNewDatabase } from "./new-database.ts";
 
 export interface Ran {
   readonly code: number;
@@ -48,25 +50,33 @@ export interface TestHome {
   ): Promise<Result>;
 }
 
+/** Runs a CLI command of this home in this process, which takes a tenth of the time that a new process takes. */
+export async function runCommand(
+  folder: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Ran> {
+  const [output, notices] = [collector(options), collector(options)];
+  const input = Object.assign(new PassThrough(), { isTTY: options.isTerminal === true });
+  input.end(options.input ?? "");
+  const io: Io = {
+    input,
+    output,
+    notices,
+    environment: { POSTRIDER_HOME: folder, ...options.environment },
+    now: () => options.now ?? Date.now(),
+  };
+  const code = await main(args, io);
+  return { code, out: output.text(), err: notices.text() };
+}
+
 export function testHome(): TestHome {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
   const folder = join(temporary.path, "home");
   const database = join(folder, "postrider.db");
-  const run = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
-    const [output, notices] = [collector(options), collector(options)];
-    const input = Object.assign(new PassThrough(), { isTTY: options.isTerminal === true });
-    input.end(options.input ?? "");
-    const io: Io = {
-      input,
-      output,
-      notices,
-      environment: { POSTRIDER_HOME: folder, ...options.environment },
-      now: () => options.now ?? NOW,
-    };
-    const code = await main(args, io);
-    return { code, out: output.text(), err: notices.text() };
-  };
+  const run = (args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
+    runCommand(folder, args, { now: NOW, ...options });
   return {
     folder,
     database,
@@ -77,7 +87,8 @@ export function testHome(): TestHome {
       return JSON.parse(out);
     },
     async fill(work) {
-      await run(["sessions", "list"]); // creates the home
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (!existsSync(database)) await writeNewDatabase(database);
       let now = NOW;
       const store = await sqliteStore({ file: database, mode: "in-process" });
       const sessions = createSessions({ store, zone: "UTC", clock: { ...systemClock, now: () => now } });

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { type FakeTelegram, startFakeTelegram } from "../../src/testing/fake-telegram/index.ts";
 import type { CliEnded } from "./cli.ts";
+import { type Ran, runCommand } from "./command.ts";
 import { temporaryFolder } from "./folder.ts";
 
 const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
@@ -34,6 +35,8 @@ export interface GatewayScene {
   start(args: readonly string[], environment?: NodeJS.ProcessEnv): GatewayProgram;
   /** Runs the CLI until it exits. */
   run(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<CliEnded>;
+  /** Runs the CLI in this process. */
+  runHere(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<Ran>;
   /** Starts a gateway and waits until it receives messages. */
   gateway(args?: readonly string[], environment?: NodeJS.ProcessEnv): Promise<GatewayProgram>;
   /** Sends the text and returns the bot's next message. */
@@ -70,6 +73,7 @@ export async function gatewayScene(given?: string): Promise<GatewayScene> {
     chat,
     start,
     run: (args, environment) => start(args, environment).ended,
+    runHere: (args, environment) => runCommand(home, args, { environment: { ...around, ...environment } }),
     async gateway(args = [], environment = {}) {
       const program = start(["gateway", "run", ...args], environment);
       await Promise.race([program.logged(({ msg }) => msg === "connected"), program.ended]);

@@ -17,6 +17,7 @@ import { resolveSocketPath } from "../../src/processes/socket-path.ts";
 import { listProcStats } from "../../src/system/proc-stat.ts";
 import { isAlive, readStartTime } from "../../src/system/process-identity.ts";
 import { temporaryFolder } from "./folder.ts";
+import { writeNewDatabase } from "./new-database.ts";
 
 const SOURCE: Source = { platform: "local", chatType: "dm", chatId: "cli" };
 
@@ -51,6 +52,7 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
   chmodSync(folder.path, 0o700);
   const home = { folder: folder.path };
   const file = join(folder.path, "postrider.db");
+  await writeNewDatabase(file);
   const store = await sqliteStore({ file, mode: "in-process" });
   const settings = {
     zone: "UTC",

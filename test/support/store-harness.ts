@@ -5,6 +5,7 @@ import type { Store } from "../../src/ports/store.ts";
 import { localRunner } from "../../src/system/local-runner.ts";
 import { readStartTicks } from "../../src/system/process-identity.ts";
 import type { StoreHarness } from "../../src/testing/index.ts";
+import { writeNewDatabase } from "./new-database.ts";
 
 /** A harness for the contract of a store in a SQLite file. */
 export function fileHarness<FileStore extends Store>(
@@ -23,7 +24,11 @@ export function fileHarness<FileStore extends Store>(
     return found;
   };
   return {
-    open: async () => openIn(await mkdtemp(join(tmpdir(), "postrider-store-"))),
+    async open() {
+      const folder = await mkdtemp(join(tmpdir(), "postrider-store-"));
+      await writeNewDatabase(join(folder, "postrider.db"));
+      return openIn(folder);
+    },
     async reopen(store) {
       const { folder } = find(store);
       await store.close();

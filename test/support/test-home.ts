@@ -6,6 +6,7 @@ import type { Clock } from "../../src/ports/clock.ts";
 import type { Store } from "../../src/ports/store.ts";
 import { createSessions, type Sessions, type SessionsOptions } from "../../src/sessions/sessions.ts";
 import { type SqliteOptions, sqliteStore } from "../../src/stores/sqlite/store.ts";
+import { writeNewDatabase } from "./new-database.ts";
 
 export const MINUTE = 60_000;
 export const HOUR: number = 60 * MINUTE;
@@ -60,7 +61,9 @@ export type HomeOptions = Partial<Omit<SessionsOptions, "store" | "clock">> & Pi
 export async function openHome(options: HomeOptions = {}, clock: FakeClock = fakeClock()): Promise<Home> {
   const folder = mkdtempSync(join(tmpdir(), "postrider-sessions-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return openFile(join(folder, "postrider.db"), clock, options);
+  const file = join(folder, "postrider.db");
+  await writeNewDatabase(file);
+  return openFile(file, clock, options);
 }
 
 async function openFile(file: string, clock: FakeClock, options: HomeOptions): Promise<Home> {

@@ -22,6 +22,7 @@ import { systemClock } from "../../src/system/system-clock.ts";
 import { readReadableOutput } from "../../src/tools/readable-output.ts";
 import type { ToolContext } from "../../src/tools/tool-context.ts";
 import { temporaryFolder } from "./folder.ts";
+import { writeNewDatabase } from "./new-database.ts";
 
 /** A home with a real keeper of processes, for calls of tools. */
 export interface ToolRoom {
@@ -55,6 +56,7 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
   const folder = temporaryFolder();
   const file = join(folder.path, "postrider.db");
   const clock = systemClock;
+  await writeNewDatabase(file);
   const store = await sqliteStore({ file, mode: "in-process" });
   const sessions = createSessions({ store, clock });
   const socket = resolveSocketPath(folder.path);

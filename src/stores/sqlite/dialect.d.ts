@@ -1,2 +1,0 @@
-import type { Dialect } from "../sql/dialect.ts";
-export declare const sqliteDialect: Dialect;
