@@ -7,6 +7,7 @@ import {
   type StoreOperation,
   type WriteCall,
 } from "./operations.ts";
+import { readSnapshot } from "./snapshot.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import type { Writer } from "./writer.ts";
@@ -109,7 +110,7 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
   async function readNow(name: string, input: unknown): Promise<unknown> {
     try {
       const operation = await loadRead(name);
-      return await retryBusyAsync(() => operation(reader, input));
+      return await retryBusyAsync(() => readSnapshot(reader, () => operation(reader, input)));
     } catch (error) {
       throw toStoreError(error, options.file);
     }

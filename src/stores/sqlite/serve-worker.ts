@@ -1,14 +1,9 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { PostriderError } from "../../core/errors.ts";
 import { openReader, type WriterOptions } from "./connection.ts";
-import {
-  type CallOutcome,
-  type LoadedOperations,
-  loadOperations,
-  type StoreOperation,
-  type WriteCall,
-} from "./operations.ts";
-import { readRunRows } from "./session-reads.ts";
+import { type HistoryPiece, type HistoryRead, PIECES, readPieces } from "./history-pieces.ts";
+import { type CallOutcome, type LoadedOperations, loadOperations, type WriteCall } from "./operations.ts";
+import { readSnapshot } from "./snapshot.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 import { startWriter } from "./writer.ts";
 
@@ -27,11 +22,15 @@ export type FromWorker =
   | { readonly ready: true }
   | { readonly failed: PlainError }
   | { readonly outcomes: readonly NumberedOutcome[] }
+  | { readonly piece: NumberedPiece }
   | { readonly changed: true }
   | { readonly closed: true };
 
 export type NumberedCall = readonly [number: number, name: string, input: unknown];
 export type NumberedOutcome = readonly [number: number, value: unknown, error?: PlainError];
+
+/** A part of an answer that comes before its outcome. */
+export type NumberedPiece = readonly [number: number, index: number, piece: HistoryPiece];
 
 /** An error in a form that can cross threads; classes cannot. */
 export interface PlainError {
@@ -129,20 +128,21 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
 }
 
 async function serveReads(port: MessagePort): Promise<WorkerService> {
-  const operations: LoadedOperations = new Map([
-    ...(await loadOperations("read", "readLong")),
-    ["rows", readRunRows as StoreOperation],
-  ]);
+  const operations: LoadedOperations = await loadOperations("read", "readLong");
   const db = openReader(options.file);
-  const runRead = (name: string, input: unknown): CallOutcome => {
+  const read = (number: number, name: string, input: unknown): unknown => {
+    if (name === PIECES) {
+      return readPieces(db, input as HistoryRead, (index, piece) => {
+        port.postMessage({ piece: [number, index, piece] } satisfies FromWorker);
+      });
+    }
+    const operation = operations.get(name);
+    if (operation === undefined) throw new Error(`${name} is not a read of the store`);
+    return operation(db, input);
+  };
+  const runRead = (...call: NumberedCall): CallOutcome => {
     try {
-      return {
-        value: retryBusy(() => {
-          const operation = operations.get(name);
-          if (operation === undefined) throw new Error(`${name} is not a read of the store`);
-          return operation(db, input);
-        }),
-      };
+      return { value: retryBusy(() => readSnapshot(db, () => read(...call))) };
     } catch (error) {
       return { error };
     }
@@ -150,8 +150,7 @@ async function serveReads(port: MessagePort): Promise<WorkerService> {
   return {
     // One by one: a short read must not wait for a long one after it.
     run(calls) {
-      for (const [number, name, input] of calls)
-        postOutcomes(port, [toNumberedOutcome(number, runRead(name, input))]);
+      for (const call of calls) postOutcomes(port, [toNumberedOutcome(call[0], runRead(...call))]);
     },
     listen() {},
     close: () => db.close(),

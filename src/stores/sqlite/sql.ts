@@ -1,5 +1,7 @@
 /** Statements that several steps share, or that run for every message. */
 
+/** Takes its snapshot with the first statement after it. */
+export const beginReadSql = "begin deferred";
 export const beginImmediateSql = "begin immediate";
 export const commitSql = "commit";
 export const rollbackSql = "rollback";
