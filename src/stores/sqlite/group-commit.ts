@@ -15,7 +15,8 @@ export function commitBatch(
   calls: readonly WriteCall[],
   operations: LoadedOperations,
 ): CallOutcome[] {
-  if (calls.length === 1) return commitEach(db, calls, operations);
+  const [only] = calls;
+  if (only !== undefined && calls.length === 1) return [commitAlone(db, only, operations)];
   const outcomes: CallOutcome[] = [];
   try {
     retryBusy(() => db.run(sql.beginImmediateSql));
@@ -49,17 +50,19 @@ function runInSavepoint(db: Db, call: WriteCall, operations: LoadedOperations): 
 }
 
 function commitEach(db: Db, calls: readonly WriteCall[], operations: LoadedOperations): CallOutcome[] {
-  return calls.map((call) => {
-    try {
-      retryBusy(() => db.run(sql.beginImmediateSql));
-      const value = runWrite(db, call, operations);
-      db.run(sql.commitSql);
-      return { value };
-    } catch (error) {
-      rollBack(db);
-      return { error };
-    }
-  });
+  return calls.map((call) => commitAlone(db, call, operations));
+}
+
+function commitAlone(db: Db, call: WriteCall, operations: LoadedOperations): CallOutcome {
+  try {
+    retryBusy(() => db.run(sql.beginImmediateSql));
+    const value = runWrite(db, call, operations);
+    db.run(sql.commitSql);
+    return { value };
+  } catch (error) {
+    rollBack(db);
+    return { error };
+  }
 }
 
 function runWrite(db: Db, { name, input }: WriteCall, operations: LoadedOperations): unknown {
