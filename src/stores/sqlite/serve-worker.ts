@@ -4,6 +4,7 @@ import { openReader, type WriterOptions } from "./connection.ts";
 import { type HistoryPiece, type HistoryRead, PIECES, readPieces } from "./history-pieces.ts";
 import { type CallOutcome, type LoadedOperations, loadOperations, type WriteCall } from "./operations.ts";
 import { readSnapshot } from "./snapshot.ts";
+import { createSpinGate } from "./spin-gate.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 import { startWriter } from "./writer.ts";
 
@@ -42,6 +43,7 @@ export interface PlainError {
 /** A commit of another process is noticed within this time. */
 const POLL_MS = 100;
 const SPIN_MS = 0.2;
+const gate = createSpinGate();
 
 const { role, options } = workerData as WorkerStart;
 
@@ -82,10 +84,13 @@ interface WorkerService {
  * comes at once or not at all.
  */
 function receiveSoon(port: MessagePort): ToWorker | undefined {
+  if (!gate.isOpen()) return undefined;
   const until = performance.now() + SPIN_MS;
   for (;;) {
     const message: ToWorker | undefined = receiveMessageOnPort(port)?.message;
-    if (message !== undefined || performance.now() > until) return message;
+    if (message === undefined && performance.now() < until) continue;
+    gate.record(message !== undefined);
+    return message;
   }
 }
 
