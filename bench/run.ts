@@ -13,18 +13,20 @@ import { processes } from "./processes.ts";
 import { promptCache } from "./prompt-cache.ts";
 import { startUps } from "./start-up.ts";
 import { bare, filled, newFile, seeded, subject, text } from "./subjects.ts";
+import { isInMemory } from "./temporary-files.ts";
 
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean" },
     only: { type: "string" },
     out: { type: "string" },
+    "memory-disk": { type: "boolean" },
     help: { type: "boolean" },
   },
 });
 if (options.help) {
   process.stdout.write(
-    `npm run bench [-- --quick] [--only PART] [--out FILE]\nMeasures Postrider against bare loops and prints each goal as met or missed.\n`,
+    `npm run bench [-- --quick] [--only PART] [--memory-disk] [--out FILE]\nMeasures Postrider against bare loops and prints each goal as met or missed.\n--memory-disk puts the files on a file system in memory, such as /dev/shm.\n`,
   );
   process.exit(0);
 }
@@ -32,6 +34,8 @@ const report = new Report();
 const ROUNDS = options.quick ? 1 : 5;
 const TURNS = options.quick ? 300 : 1500;
 const who = { person: OWNER };
+/** A disk hides what the store itself costs, so without one the goals are lower. */
+const TURN_GOALS = isInMemory ? { inProcess: 0.8, workers: 0.5 } : { inProcess: 0.85, workers: 0.6 };
 const fixed = (value: number, digits = 0): string => value.toFixed(digits);
 const row = (name: string, timed: Timed, x: number): string[] => [
   name,
@@ -42,7 +46,7 @@ const row = (name: string, timed: Timed, x: number): string[] => [
 ];
 
 report.note(
-  `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}; medians of ${ROUNDS} interleaved rounds of ${TURNS}; 400-byte messages; synchronous=FULL.`,
+  `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}; medians of ${ROUNDS} interleaved rounds of ${TURNS}; 400-byte messages; synchronous=FULL${isInMemory ? "; files in memory" : ""}.`,
 );
 const size = { rounds: ROUNDS, turns: TURNS, quick: options.quick === true };
 const parts = {
@@ -103,10 +107,10 @@ async function turns(): Promise<void> {
     report.goal(
       `in-process, ${conversations} conversations, x bare`,
       ratio(results.inProcess, results.bare),
-      { atLeast: 0.85 },
+      { atLeast: TURN_GOALS.inProcess },
     );
     report.goal(`workers, ${conversations} conversations, x bare`, ratio(results.workers, results.bare), {
-      atLeast: 0.6,
+      atLeast: TURN_GOALS.workers,
     });
     for (const name of ["bare", "inProcess", "workers"] as const) {
       const speed = typical(results[name]).perSecond;

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { buildIndexText } from "../src/core/search-terms.ts";
@@ -16,8 +15,9 @@ import {
   systemZone,
   throwIfRefused,
 } from "../src/index.ts";
+import { findTemporaryFolder } from "./temporary-files.ts";
 
-export const folder: string = mkdtempSync(join(tmpdir(), "postrider-bench-"));
+export const folder: string = mkdtempSync(join(findTemporaryFolder(), "postrider-bench-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 let files = 0;

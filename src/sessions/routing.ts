@@ -54,5 +54,8 @@ export function buildRouting(
 }
 
 export function generateSessionId({ clock, zone }: Pick<RoutingSettings, "clock" | "zone">): string {
-  return buildSessionId(clock.now(), zone, Buffer.from(clock.random(4)).toString("hex"));
+  // Without a Buffer: every message brings an id in case it needs a new session.
+  let hex = "";
+  for (const byte of clock.random(4)) hex += byte.toString(16).padStart(2, "0");
+  return buildSessionId(clock.now(), zone, hex);
 }

@@ -83,6 +83,11 @@ export function toMessageId(session: number, seq: number): number {
 }
 
 export function toSession(row: SessionRow): Session {
+  return buildSession(row, parseObject<Source>(row.origin));
+}
+
+/** For a caller that has the origin: parsing it again takes as long as reading the row. */
+export function buildSession(row: SessionRow, origin: Source | undefined): Session {
   const session: Writable<Session> = {
     id: row.id,
     handle: row.handle,
@@ -98,7 +103,6 @@ export function toSession(row: SessionRow): Session {
   };
   if (row.audience !== null) session.audience = row.audience;
   if (row.title !== null) session.title = row.title;
-  const origin = parseObject<Source>(row.origin);
   if (origin !== undefined) session.origin = origin;
   if (row.display_name !== null) session.displayName = row.display_name;
   if (row.cwd !== null) session.cwd = row.cwd;
@@ -141,15 +145,16 @@ export function toUsage(row: UsageColumns): Usage {
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 export function toConversation(row: ConversationRow, key: string, session: string): Conversation {
-  return {
+  const conversation: Writable<Conversation> = {
     number: row.n,
     key,
-    ...(row.person !== null && { person: row.person }),
     scope: { groupsPerUser: row.groups_per_user === 1, threadsPerUser: row.threads_per_user === 1 },
     session,
     activeAt: row.active_at,
     settings: parseConversationSettings(row),
   };
+  if (row.person !== null) conversation.person = row.person;
+  return conversation;
 }
 
 export function parseConversationSettings({

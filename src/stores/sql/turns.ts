@@ -31,6 +31,7 @@ import {
   toOriginColumns,
 } from "./routing.ts";
 import {
+  buildSession,
   type ConversationRow,
   parseConversationSettings,
   type SessionRow,
@@ -134,12 +135,14 @@ export function accept(db: Db, input: Accept): Accepted {
   return {
     duplicate: false,
     inbox,
-    session: toSession(claimed?.session ?? getSessionRow(db, session.n)),
-    conversation: toConversation(
-      { ...conversation, active_at: now },
-      buildConversationKey(db, conversation),
-      session.id,
-    ),
+    session:
+      claimed === undefined
+        ? toSession(getSessionRow(db, session.n))
+        : buildSession(claimed.session, claimed.turn.target),
+    conversation: {
+      ...toConversation(conversation, buildConversationKey(db, conversation), session.id),
+      activeAt: now,
+    },
     usesOldScope,
     ...(fresh !== undefined && { fresh }),
     ...(claimed !== undefined && { turn: claimed.turn }),
@@ -230,9 +233,8 @@ export function claimImmediately(
   );
   return {
     inbox,
-    // Built from the input instead of a second read: every message waits for this step.
-    session: {
-      ...session,
+    // Updated in place instead of a second read or a copy of all columns: every message waits for this step.
+    session: Object.assign(session, {
       next_seq: session.next_seq + 1,
       last_at: Math.max(session.last_at, grown.lastAt),
       human_count: session.human_count + grown.humans,
@@ -241,7 +243,7 @@ export function claimImmediately(
       display_name: name,
       ended_at: null,
       end_reason: null,
-    },
+    }),
     turn: {
       ...turn,
       target: source,

@@ -22,16 +22,17 @@ export function commitBatch(
   calls: readonly WriteCall[],
   operations: LoadedOperations,
 ): CallOutcome[] {
-  if (calls.length === 1) return commitEach(db, calls, operations);
+  const [only] = calls;
+  if (only !== undefined && calls.length === 1) return [commitAlone(db, only, operations)];
   const outcomes: CallOutcome[] = [];
   try {
-    retryBusy(() => db.run(beginImmediateSql));
+    retryBusy(() => db.send(beginImmediateSql));
     for (const call of calls) {
       const outcome = runInSavepoint(db, call, operations);
       if (outcome === undefined) return commitEach(db, calls, operations);
       outcomes.push(outcome);
     }
-    db.run(commitSql);
+    db.send(commitSql);
     return outcomes;
   } catch {
     // BEGIN, COMMIT or a savepoint failed, not a call: each call alone shows its own result.
@@ -46,31 +47,33 @@ function runInSavepoint(
   call: WriteCall,
   operations: LoadedOperations,
 ): CallOutcome | undefined {
-  db.run(savepointSql);
+  db.send(savepointSql);
   try {
     const value = runWrite(db, call, operations);
-    db.run(releaseSavepointSql);
+    db.send(releaseSavepointSql);
     return { value };
   } catch (error) {
     if (!db.inTransaction) return undefined;
-    db.run(rollbackToSavepointSql);
-    db.run(releaseSavepointSql);
+    db.send(rollbackToSavepointSql);
+    db.send(releaseSavepointSql);
     return { error };
   }
 }
 
 function commitEach(db: SqliteDb, calls: readonly WriteCall[], operations: LoadedOperations): CallOutcome[] {
-  return calls.map((call) => {
-    try {
-      retryBusy(() => db.run(beginImmediateSql));
-      const value = runWrite(db, call, operations);
-      db.run(commitSql);
-      return { value };
-    } catch (error) {
-      rollBack(db);
-      return { error };
-    }
-  });
+  return calls.map((call) => commitAlone(db, call, operations));
+}
+
+function commitAlone(db: SqliteDb, call: WriteCall, operations: LoadedOperations): CallOutcome {
+  try {
+    retryBusy(() => db.send(beginImmediateSql));
+    const value = runWrite(db, call, operations);
+    db.send(commitSql);
+    return { value };
+  } catch (error) {
+    rollBack(db);
+    return { error };
+  }
 }
 
 function runWrite(db: SqliteDb, { name, input }: WriteCall, operations: LoadedOperations): unknown {
@@ -80,5 +83,5 @@ function runWrite(db: SqliteDb, { name, input }: WriteCall, operations: LoadedOp
 }
 
 export function rollBack(db: SqliteDb): void {
-  if (db.inTransaction) db.run(rollbackSql);
+  if (db.inTransaction) db.send(rollbackSql);
 }

@@ -7,6 +7,7 @@ import {
   type WriteCall,
 } from "../sql/operations.ts";
 import { openIfCurrent, openReader, type SqliteDb } from "./connection.ts";
+import { readSnapshot } from "./snapshot.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import type { Writer } from "./writer.ts";
@@ -18,6 +19,9 @@ interface QueuedCall {
 }
 
 const POLL_MS = 100;
+const answered = Promise.resolve();
+/** How long answers may be followed by the next calls of the same callers before the event loop must run. */
+const MAX_TURN_MS = 4;
 
 function hasCommitted({ name }: WriteCall, outcome: CallOutcome | undefined): boolean {
   return outcome !== undefined && "value" in outcome && hasWritten(name, outcome.value);
@@ -39,6 +43,9 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
   /** The first read of its kind waits for its code; later writes must not overtake it. */
   let loadingReads = 0;
   let queue: QueuedCall[] = [];
+  let turnStartedAt = 0;
+  /** A drain is due when the callers of the last one have made their next calls. */
+  let isFollowUpDue = false;
   let poll: NodeJS.Timeout | undefined;
   let lastVersion = 0;
   let isClosed = false;
@@ -66,6 +73,22 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
       else resolve(outcome.value);
     });
     writer.scheduleIndexing();
+    // A caller that makes one call after the other would wait for a turn of the event loop each time.
+    if (performance.now() - turnStartedAt > MAX_TURN_MS) return;
+    isFollowUpDue = true;
+    // A tick of a microtask runs after all microtasks, thus after the code that waited for these answers.
+    void answered.then(scheduleFollowUp);
+  }
+  function scheduleFollowUp(): void {
+    process.nextTick(followUp);
+  }
+  function followUp(): void {
+    isFollowUpDue = false;
+    drainInOrder();
+  }
+  function startTurn(): void {
+    turnStartedAt = performance.now();
+    drainInOrder();
   }
   function drainInOrder(): void {
     if (loadingReads > 0) void Promise.allSettled(pendingReads).then(drainInOrder);
@@ -109,7 +132,7 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
   async function readNow(name: string, input: unknown): Promise<unknown> {
     try {
       const operation = await loadRead(name);
-      return await retryBusyAsync(() => operation(reader, input));
+      return await retryBusyAsync(() => readSnapshot(reader, () => operation(reader, input)));
     } catch (error) {
       throw toStoreError(error, options.file);
     }
@@ -121,7 +144,7 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
       return new Promise((resolve, reject) => {
         queue.push({ call: { name, input }, resolve, reject });
         // Not a microtask: callers that only await the store would block the event loop.
-        if (queue.length === 1) setImmediate(drainInOrder);
+        if (queue.length === 1 && !isFollowUpDue) setImmediate(startTurn);
       });
     },
     read(name, input) {

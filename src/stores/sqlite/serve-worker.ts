@@ -4,11 +4,12 @@ import {
   type CallOutcome,
   type LoadedOperations,
   loadOperations,
-  type StoreOperation,
   type WriteCall,
 } from "../sql/operations.ts";
-import { readRunRows } from "../sql/session-reads.ts";
 import { openReader, type WriterOptions } from "./connection.ts";
+import { type HistoryPiece, type HistoryRead, PIECES, readPieces } from "./history-pieces.ts";
+import { readSnapshot } from "./snapshot.ts";
+import { createSpinGate } from "./spin-gate.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 import { startWriter } from "./writer.ts";
 
@@ -27,11 +28,15 @@ export type FromWorker =
   | { readonly ready: true }
   | { readonly failed: PlainError }
   | { readonly outcomes: readonly NumberedOutcome[] }
+  | { readonly piece: NumberedPiece }
   | { readonly changed: true }
   | { readonly closed: true };
 
 export type NumberedCall = readonly [number: number, name: string, input: unknown];
 export type NumberedOutcome = readonly [number: number, value: unknown, error?: PlainError];
+
+/** A part of an answer that comes before its outcome. */
+export type NumberedPiece = readonly [number: number, index: number, piece: HistoryPiece];
 
 /** An error in a form that can cross threads; classes cannot. */
 export interface PlainError {
@@ -43,6 +48,7 @@ export interface PlainError {
 /** A commit of another process is noticed within this time. */
 const POLL_MS = 100;
 const SPIN_MS = 0.2;
+const gate = createSpinGate();
 
 const { role, options } = workerData as WorkerStart;
 
@@ -83,10 +89,13 @@ interface WorkerService {
  * comes at once or not at all.
  */
 function receiveSoon(port: MessagePort): ToWorker | undefined {
+  if (!gate.isOpen()) return undefined;
   const until = performance.now() + SPIN_MS;
   for (;;) {
     const message: ToWorker | undefined = receiveMessageOnPort(port)?.message;
-    if (message !== undefined || performance.now() > until) return message;
+    if (message === undefined && performance.now() < until) continue;
+    gate.record(message !== undefined);
+    return message;
   }
 }
 
@@ -130,20 +139,21 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
 }
 
 async function serveReads(port: MessagePort): Promise<WorkerService> {
-  const operations: LoadedOperations = new Map([
-    ...(await loadOperations("read", "readLong")),
-    ["rows", readRunRows as StoreOperation],
-  ]);
+  const operations: LoadedOperations = await loadOperations("read", "readLong");
   const db = openReader(options.file);
-  const runRead = (name: string, input: unknown): CallOutcome => {
+  const read = (number: number, name: string, input: unknown): unknown => {
+    if (name === PIECES) {
+      return readPieces(db, input as HistoryRead, (index, piece) => {
+        port.postMessage({ piece: [number, index, piece] } satisfies FromWorker);
+      });
+    }
+    const operation = operations.get(name);
+    if (operation === undefined) throw new Error(`${name} is not a read of the store`);
+    return operation(db, input);
+  };
+  const runRead = (...call: NumberedCall): CallOutcome => {
     try {
-      return {
-        value: retryBusy(() => {
-          const operation = operations.get(name);
-          if (operation === undefined) throw new Error(`${name} is not a read of the store`);
-          return operation(db, input);
-        }),
-      };
+      return { value: retryBusy(() => readSnapshot(db, () => read(...call))) };
     } catch (error) {
       return { error };
     }
@@ -151,8 +161,7 @@ async function serveReads(port: MessagePort): Promise<WorkerService> {
   return {
     // One by one: a short read must not wait for a long one after it.
     run(calls) {
-      for (const [number, name, input] of calls)
-        postOutcomes(port, [toNumberedOutcome(number, runRead(name, input))]);
+      for (const call of calls) postOutcomes(port, [toNumberedOutcome(call[0], runRead(...call))]);
     },
     listen() {},
     close: () => db.close(),

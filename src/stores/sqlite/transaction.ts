@@ -1,3 +1,5 @@
+/** Takes its snapshot with the first statement after it. */
+export const beginReadSql = "begin deferred";
 export const beginImmediateSql = "begin immediate";
 export const commitSql = "commit";
 export const rollbackSql = "rollback";

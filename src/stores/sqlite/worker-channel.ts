@@ -1,16 +1,23 @@
 import { Worker } from "node:worker_threads";
 import { PostriderError } from "../../core/errors.ts";
+import type { HistoryPiece } from "./history-pieces.ts";
 import type { FromWorker, NumberedCall, PlainError, ToWorker, WorkerStart } from "./serve-worker.ts";
 import { createClosedError } from "./store-errors.ts";
 
 /** Calls to one worker. Calls of one tick are sent together; if the worker dies, all pending calls are rejected. */
 export interface WorkerChannel {
-  call(name: string, input: unknown): Promise<unknown>;
+  /** `onPiece` gets the parts of an answer that come before its outcome; a retried read sends them again. */
+  call(
+    name: string,
+    input: unknown,
+    onPiece?: (index: number, piece: HistoryPiece) => void,
+  ): Promise<unknown>;
   listen(on: boolean): void;
   close(): Promise<void>;
 }
 
 interface PendingCall {
+  readonly onPiece: ((index: number, piece: HistoryPiece) => void) | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -35,12 +42,12 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
 
   const channel: WorkerChannel = {
-    call(name, input) {
+    call(name, input, onPiece) {
       if (dead !== undefined) return Promise.reject(dead);
       if (closing !== undefined) return Promise.reject(createClosedError());
       return new Promise((resolve, reject) => {
         numbers += 1;
-        pending.set(numbers, { resolve, reject });
+        pending.set(numbers, { resolve, reject, onPiece });
         outgoing.push([numbers, name, input]);
         if (outgoing.length > 1) return;
         updateRef();
@@ -109,6 +116,9 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
         if (error === undefined) call?.resolve(value);
         else call?.reject(toPostriderError(error));
       }
+    } else if ("piece" in message) {
+      const [number, index, piece] = message.piece;
+      pending.get(number)?.onPiece?.(index, piece);
     } else if ("changed" in message) onChanged();
     else if ("ready" in message) {
       updateRef();

@@ -1,26 +1,16 @@
+import type { Message } from "../../core/message.ts";
 import { findOperation, hasWritten, loadOperations } from "../sql/operations.ts";
-import {
-  findHistoryRuns,
-  findMessageRuns,
-  getRunLength,
-  type MessageRun,
-  readMessageRuns,
-  splitRuns,
-  toMessages,
-} from "../sql/session-reads.ts";
-import { openReader, type SqliteDb } from "./connection.ts";
+import { readMessageRuns, toMessages } from "../sql/session-reads.ts";
+import { openReader } from "./connection.ts";
+import { countMessages, findRuns, PIECES } from "./history-pieces.ts";
+import { readSnapshot } from "./snapshot.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
-import { openWorkerChannel } from "./worker-channel.ts";
+import { openWorkerChannel, type WorkerChannel } from "./worker-channel.ts";
 
 /** A history of this length costs the main thread no more than receiving it from another thread. */
 const MAX_LOCAL_HISTORY = 2000;
-const MAX_RUN_LENGTH = 1000;
-/** Finding the ranges is a short read; the number of messages decides which thread reads them. */
-const RUN_FINDERS: ReadonlyMap<string, (db: SqliteDb, input: never) => MessageRun[] | undefined> = new Map([
-  ["readHistory", findHistoryRuns],
-  ["listMessages", findMessageRuns],
-]);
+const TOO_LONG = Symbol("too long for this thread");
 
 /**
  * Three connections: one thread writes; this thread makes short keyed reads itself; a third thread, started on demand,
@@ -49,23 +39,27 @@ export async function openWorkerTransport(options: SqliteOptions): Promise<Trans
     });
     return opening;
   };
-  const readInThread = async (name: string, input: unknown): Promise<unknown> => {
+  const readInThread = async (...call: Parameters<WorkerChannel["call"]>): Promise<unknown> => {
     reader ??= openReaderThread();
-    return (await reader).call(name, input);
+    return (await reader).call(...call);
   };
-  const readLocally = (name: string, input: unknown): unknown => {
-    const runs = RUN_FINDERS.get(name)?.(localReader, input as never);
-    if (runs === undefined) return reads.get(name)?.(localReader, input);
-    if (runs.reduce((sum, run) => sum + getRunLength(run), 0) <= MAX_LOCAL_HISTORY)
-      return readMessageRuns(localReader, runs);
-    return readLong(runs);
+  const readShort = async (name: string, input: unknown): Promise<unknown> => {
+    const value = await retryBusyAsync(() =>
+      readSnapshot(localReader, () => {
+        const runs = findRuns(localReader, { name, input });
+        if (runs === undefined) return reads.get(name)?.(localReader, input);
+        return countMessages(runs) > MAX_LOCAL_HISTORY ? TOO_LONG : readMessageRuns(localReader, runs);
+      }),
+    );
+    return value === TOO_LONG ? readHistoryInThread(name, input) : value;
   };
   /** In pieces, so that this thread converts one while the other reads the next, and never blocks for long. */
-  const readLong = async (runs: readonly MessageRun[]): Promise<unknown> => {
-    const pieces = splitRuns(runs, MAX_RUN_LENGTH).map(async (run) =>
-      toMessages(run, (await readInThread("rows", run)) as unknown[][]),
-    );
-    return (await Promise.all(pieces)).flat();
+  const readHistoryInThread = async (name: string, input: unknown): Promise<Message[] | undefined> => {
+    const pieces: Message[][] = [];
+    const isFound = await readInThread(PIECES, { name, input }, (index, { run, rows }) => {
+      pieces[index] = toMessages(run, rows);
+    });
+    return isFound === true ? pieces.flat() : undefined;
   };
   return {
     async write(name, input) {
@@ -79,7 +73,7 @@ export async function openWorkerTransport(options: SqliteOptions): Promise<Trans
       try {
         return await (findOperation(name).kind === "readLong"
           ? readInThread(name, input)
-          : retryBusyAsync(() => readLocally(name, input)));
+          : readShort(name, input));
       } catch (error) {
         throw toStoreError(error, file);
       }

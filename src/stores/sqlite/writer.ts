@@ -38,12 +38,19 @@ export function startWriter(options: WriterOptions, operations: LoadedOperations
   let lost: PostriderError | undefined;
   let unindexed = 0;
   let commits = 0;
+  /** Since the timer was set: setting it again for every call takes longer than this. */
+  let wasCalled = false;
   // An earlier process may have left messages that are not indexed.
   let idle: NodeJS.Timeout | undefined = setTimeout(indexWhenIdle, IDLE_MS).unref();
 
   function indexWhenIdle(): void {
     idle = undefined;
     if (lost !== undefined) return;
+    if (wasCalled) {
+      wasCalled = false;
+      idle = setTimeout(indexWhenIdle, IDLE_MS).unref();
+      return;
+    }
     const done = indexChunk(db);
     if (done === undefined) idle = setTimeout(indexWhenIdle, RETRY_MS).unref();
     else if (done < INDEX_CHUNK) unindexed = 0;
@@ -74,7 +81,7 @@ export function startWriter(options: WriterOptions, operations: LoadedOperations
       if (lost !== undefined) return;
       if (unindexed >= MAX_UNINDEXED && (indexChunk(db) ?? INDEX_CHUNK) < INDEX_CHUNK) unindexed = 0;
       if (idle === undefined) idle = setTimeout(indexWhenIdle, IDLE_MS).unref();
-      else idle.refresh();
+      else wasCalled = true;
     },
     readDataVersion() {
       try {
