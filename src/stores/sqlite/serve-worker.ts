@@ -19,6 +19,11 @@ export interface WorkerStart {
   readonly options: WriterOptions;
 }
 
+export interface WorkerData extends WorkerStart {
+  /** The port for all messages of the worker. */
+  readonly answers: MessagePort;
+}
+
 export type ToWorker =
   | { readonly calls: readonly NumberedCall[] }
   | { readonly listen: boolean }
@@ -50,15 +55,15 @@ const POLL_MS = 100;
 const SPIN_MS = 0.2;
 const gate = createSpinGate();
 
-const { role, options } = workerData as WorkerStart;
+const { role, options, answers } = workerData as WorkerData;
 
 /** Runs a worker from its start to its end. */
 export async function serveWorker(port: MessagePort): Promise<void> {
   let worker: WorkerService;
   try {
-    worker = await (role === "writer" ? serveWrites(port) : serveReads(port));
+    worker = await (role === "writer" ? serveWrites() : serveReads());
   } catch (error) {
-    port.postMessage({ failed: toPlainError(toStoreError(error, options.file)) } satisfies FromWorker);
+    answers.postMessage({ failed: toPlainError(toStoreError(error, options.file)) } satisfies FromWorker);
     port.close();
     return;
   }
@@ -74,7 +79,7 @@ export async function serveWorker(port: MessagePort): Promise<void> {
       worker.run(calls);
     }
   });
-  port.postMessage({ ready: true } satisfies FromWorker);
+  answers.postMessage({ ready: true } satisfies FromWorker);
 }
 
 interface WorkerService {
@@ -102,11 +107,11 @@ function receiveSoon(port: MessagePort): ToWorker | undefined {
 function shutDown(port: MessagePort, worker: WorkerService, calls: readonly NumberedCall[]): void {
   worker.run(calls);
   worker.close();
-  port.postMessage({ closed: true } satisfies FromWorker);
+  answers.postMessage({ closed: true } satisfies FromWorker);
   port.close();
 }
 
-async function serveWrites(port: MessagePort): Promise<WorkerService> {
+async function serveWrites(): Promise<WorkerService> {
   const writer = startWriter(options, await loadOperations("write", "tryWrite"));
   let poll: NodeJS.Timeout | undefined;
   // Not read when a listener is added: this thread hears of it later, and would miss a commit in between.
@@ -115,10 +120,7 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
     run(calls) {
       if (calls.length === 0) return;
       const outcomes = writer.run(calls.map(([, name, input]) => ({ name, input }) as WriteCall));
-      postOutcomes(
-        port,
-        outcomes.map((outcome, index) => toNumberedOutcome(calls[index]?.[0] ?? 0, outcome)),
-      );
+      postOutcomes(outcomes.map((outcome, index) => toNumberedOutcome(calls[index]?.[0] ?? 0, outcome)));
       writer.scheduleIndexing();
     },
     listen(on) {
@@ -128,7 +130,7 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
         const version = writer.readDataVersion();
         if (version === lastVersion) return;
         lastVersion = version;
-        port.postMessage({ changed: true } satisfies FromWorker);
+        answers.postMessage({ changed: true } satisfies FromWorker);
       }, POLL_MS);
     },
     close() {
@@ -138,13 +140,13 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
   };
 }
 
-async function serveReads(port: MessagePort): Promise<WorkerService> {
+async function serveReads(): Promise<WorkerService> {
   const operations: LoadedOperations = await loadOperations("read", "readLong");
   const db = openReader(options.file);
   const read = (number: number, name: string, input: unknown): unknown => {
     if (name === PIECES) {
       return readPieces(db, input as HistoryRead, (index, piece) => {
-        port.postMessage({ piece: [number, index, piece] } satisfies FromWorker);
+        answers.postMessage({ piece: [number, index, piece] } satisfies FromWorker);
       });
     }
     const operation = operations.get(name);
@@ -161,15 +163,15 @@ async function serveReads(port: MessagePort): Promise<WorkerService> {
   return {
     // One by one: a short read must not wait for a long one after it.
     run(calls) {
-      for (const call of calls) postOutcomes(port, [toNumberedOutcome(call[0], runRead(...call))]);
+      for (const call of calls) postOutcomes([toNumberedOutcome(call[0], runRead(...call))]);
     },
     listen() {},
     close: () => db.close(),
   };
 }
 
-function postOutcomes(port: MessagePort, outcomes: readonly NumberedOutcome[]): void {
-  port.postMessage({ outcomes } satisfies FromWorker);
+function postOutcomes(outcomes: readonly NumberedOutcome[]): void {
+  answers.postMessage({ outcomes } satisfies FromWorker);
 }
 
 function toNumberedOutcome(number: number, outcome: CallOutcome): NumberedOutcome {
