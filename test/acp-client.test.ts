@@ -120,35 +120,38 @@ describe.concurrent("a client by other authors", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("loads every message once after the agent process is killed during an answer", async (context) => {
-    const acpx = openAcpx(context, { tap: "without-resume" });
-    await acpx.begin("a");
-    await acpx.wire("prompt", "-s", "a", "hello");
-    const cut = acpx.start("prompt", "-s", "a", "story");
-    await cut.printed("Once");
-    await acpx.killAgent();
-    await cut.ended;
-    const before = acpx.tapped().length;
+  it.runIf(isProof)(
+    "loads every message once after the agent process is killed during an answer",
+    async (context) => {
+      const acpx = openAcpx(context, { tap: "without-resume" });
+      await acpx.begin("a");
+      await acpx.wire("prompt", "-s", "a", "hello");
+      const cut = acpx.start("prompt", "-s", "a", "story");
+      await cut.printed("Once");
+      await acpx.killAgent();
+      await cut.ended;
+      const before = acpx.tapped().length;
 
-    expect(saidIn(await acpx.wire("prompt", "-s", "a", "again"))).toBe("You said: again");
-    const wire = acpx.tapped().slice(before);
-    const load = wire.find(({ message }) => message.method === "session/load");
-    const replayed = wire.slice(
-      0,
-      wire.findIndex(({ message }) => message === answerTo(load, wire)),
-    );
-    expect(saidIn(replayed.map(({ message }) => message))).toBe(
-      "\n> hello\nYou said: hello\n> story\nOnce \n\n_(stopped)_\n\n",
-    );
-    expect(await acpx.read("a")).toEqual([
-      "user: hello",
-      "assistant: You said: hello",
-      "user: story",
-      "assistant: Once",
-      "user: again",
-      "assistant: You said: again",
-    ]);
-  });
+      expect(saidIn(await acpx.wire("prompt", "-s", "a", "again"))).toBe("You said: again");
+      const wire = acpx.tapped().slice(before);
+      const load = wire.find(({ message }) => message.method === "session/load");
+      const replayed = wire.slice(
+        0,
+        wire.findIndex(({ message }) => message === answerTo(load, wire)),
+      );
+      expect(saidIn(replayed.map(({ message }) => message))).toBe(
+        "\n> hello\nYou said: hello\n> story\nOnce \n\n_(stopped)_\n\n",
+      );
+      expect(await acpx.read("a")).toEqual([
+        "user: hello",
+        "assistant: You said: hello",
+        "user: story",
+        "assistant: Once",
+        "user: again",
+        "assistant: You said: again",
+      ]);
+    },
+  );
 
   it.runIf(isProof)(
     "lists editor sessions page by page, newest first, and those of one folder",
@@ -242,7 +245,7 @@ describe.concurrent("a client by other authors", { timeout: 120_000 }, () => {
     expect([saidIn(wire), timesDone(acpx)]).toEqual(["Written.", 1]);
   });
 
-  it("is asked before an action, which does not run if denied", async (context) => {
+  it.runIf(isProof)("is asked before an action, which does not run if denied", async (context) => {
     const acpx = openAcpx(context);
     const { code, out } = await acpx.run("--format", "json", "--deny-all", "exec", "write");
     const wire = linesOf<WireMessage>(out);
@@ -251,14 +254,17 @@ describe.concurrent("a client by other authors", { timeout: 120_000 }, () => {
     expect(code).toBe(5); // the mark of acpx for a denied action
   });
 
-  it("runs the agent's commands in its own terminal and returns their output", async (context) => {
-    const acpx = openAcpx(context);
-    const run = acpx.start("--approve-all", "exec", "where");
-    const { code, out } = await run.ended;
-    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("Seen.") });
-    const printed = `started by ${run.pid} in\n${acpx.folder}\n`;
-    expect(stored(acpx)).toEqual(["where", "(calls where)", printed, "Seen."]);
-  });
+  it.runIf(isProof)(
+    "runs the agent's commands in its own terminal and returns their output",
+    async (context) => {
+      const acpx = openAcpx(context);
+      const run = acpx.start("--approve-all", "exec", "where");
+      const { code, out } = await run.ended;
+      expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("Seen.") });
+      const printed = `started by ${run.pid} in\n${acpx.folder}\n`;
+      expect(stored(acpx)).toEqual(["where", "(calls where)", printed, "Seen."]);
+    },
+  );
 
   it.runIf(isProof)("gets an error for an unknown session", async (context) => {
     const acpx = openAcpx(context);
@@ -272,46 +278,49 @@ describe.concurrent("a client by other authors", { timeout: 120_000 }, () => {
     });
   });
 
-  it("shares its sessions with the terminal, which finds, shows and continues them", async (context) => {
-    const replies = ["The lighthouse stands", "It is white", "It is old", "It is tall"];
-    const { acpx, server, environment } = await withModel(
-      context,
-      replies.map((text) => ({ say: [text] })),
-    );
-    const { home } = acpx;
-    const id = sessionIn(await acpx.wire("exec", "where is it?"));
+  it.runIf(isProof)(
+    "shares its sessions with the terminal, which finds, shows and continues them",
+    async (context) => {
+      const replies = ["The lighthouse stands", "It is white", "It is old", "It is tall"];
+      const { acpx, server, environment } = await withModel(
+        context,
+        replies.map((text) => ({ say: [text] })),
+      );
+      const { home } = acpx;
+      const id = sessionIn(await acpx.wire("exec", "where is it?"));
 
-    const found = await runProgram(home, "sessions", "search", "lighthouse", "--json");
-    expect(JSON.parse(found.out).hits).toMatchObject([{ session: id, role: "assistant" }]);
-    const show = await runProgram(home, "sessions", "show", id);
-    expect(show.out).toMatch(/where is it\?[\s\S]*The lighthouse stands/);
+      const found = await runProgram(home, "sessions", "search", "lighthouse", "--json");
+      expect(JSON.parse(found.out).hits).toMatchObject([{ session: id, role: "assistant" }]);
+      const show = await runProgram(home, "sessions", "show", id);
+      expect(show.out).toMatch(/where is it\?[\s\S]*The lighthouse stands/);
 
-    const handle = look(acpx.database, (db) =>
-      db.prepare("select handle from sessions where id = ?").pluck().get(id),
-    );
-    const piped = async (args: readonly string[], lines: readonly string[]): Promise<string> => {
-      const program = startProgram(home, ["--agent", "model", ...args], environment);
-      program.say(lines);
-      program.endInput();
-      const { code, out, err } = await program.ended;
-      expect({ code, err }).toMatchObject({ code: 0 });
-      return out;
-    };
-    expect(await piped(["--resume", String(handle)], ["which colour?"])).toContain("It is white");
-    expect(await piped([], ["/new", `/resume ${handle}`, "since when?"])).toContain("It is old");
+      const handle = look(acpx.database, (db) =>
+        db.prepare("select handle from sessions where id = ?").pluck().get(id),
+      );
+      const piped = async (args: readonly string[], lines: readonly string[]): Promise<string> => {
+        const program = startProgram(home, ["--agent", "model", ...args], environment);
+        program.say(lines);
+        program.endInput();
+        const { code, out, err } = await program.ended;
+        expect({ code, err }).toMatchObject({ code: 0 });
+        return out;
+      };
+      expect(await piped(["--resume", String(handle)], ["which colour?"])).toContain("It is white");
+      expect(await piped([], ["/new", `/resume ${handle}`, "since when?"])).toContain("It is old");
 
-    await acpx.begin("a", id);
-    expect(saidIn(await acpx.wire("prompt", "-s", "a", "how tall?"))).toBe("It is tall");
-    expect(lastRead(server)).toEqual([
-      "user: where is it?",
-      "assistant: The lighthouse stands",
-      "user: which colour?",
-      "assistant: It is white",
-      "user: since when?",
-      "assistant: It is old",
-      "user: how tall?",
-    ]);
-  });
+      await acpx.begin("a", id);
+      expect(saidIn(await acpx.wire("prompt", "-s", "a", "how tall?"))).toBe("It is tall");
+      expect(lastRead(server)).toEqual([
+        "user: where is it?",
+        "assistant: The lighthouse stands",
+        "user: which colour?",
+        "assistant: It is white",
+        "user: since when?",
+        "assistant: It is old",
+        "user: how tall?",
+      ]);
+    },
+  );
 });
 
 /** Creates sessions of an editor and one of the terminal. Returns the editor's ids, newest first. */
