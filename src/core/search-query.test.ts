@@ -1,7 +1,8 @@
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { FTS5_TOKENIZE, MAX_QUERY_TERMS, matchesQuery, parseQuery, toFts5 } from "./search-query.ts";
+import { toFts5 } from "./fts5-query.ts";
+import { FTS5_TOKENIZE, MAX_QUERY_TERMS, matchesQuery, parseQuery } from "./search-query.ts";
 import { buildIndexText, extractTerms } from "./search-terms.ts";
 
 const db = new Database(":memory:");

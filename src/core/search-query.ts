@@ -67,12 +67,6 @@ export function parseQuery(text: string): SearchQuery {
   return { alternatives };
 }
 
-/** The FTS5 expression with every term quoted. `undefined` if there is nothing to search for. */
-export function toFts5(query: SearchQuery): string | undefined {
-  if (query.alternatives.length === 0) return undefined;
-  return query.alternatives.map(alternativeToFts5).join(" OR ");
-}
-
 /** Whether FTS5 would find a text with these terms in this order. */
 export function matchesQuery(query: SearchQuery, terms: readonly string[]): boolean {
   const found = (clause: SearchClause): boolean => findClause(clause, terms, 0) >= 0;
@@ -111,15 +105,4 @@ function buildClause(text: string, star: boolean): SearchClause | undefined {
 
 function limitClause(clause: SearchClause, room: number): SearchClause {
   return clause.terms.length <= room ? clause : { terms: clause.terms.slice(0, room), prefix: false };
-}
-
-function alternativeToFts5({ required, excluded }: SearchAlternative): string {
-  const all = required.map(clauseToFts5).join(" AND ");
-  if (excluded.length === 0) return `(${all})`;
-  return `((${all}) NOT (${excluded.map(clauseToFts5).join(" OR ")}))`;
-}
-
-function clauseToFts5({ terms, prefix }: SearchClause): string {
-  const phrase = `"${terms.join(" ").replaceAll('"', '""')}"`;
-  return prefix ? `${phrase} *` : phrase;
 }

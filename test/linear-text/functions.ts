@@ -38,6 +38,7 @@ import { formatMessageLine } from "../../src/commands/history.ts";
 import { parsePairingCode } from "../../src/commands/pairing.ts";
 import { findNearestName, parseCommand, unescapeSlash } from "../../src/core/command-grammar.ts";
 import { fenceCode } from "../../src/core/fence.ts";
+import { toFts5 } from "../../src/core/fts5-query.ts";
 import { assertSessionId, isHandle, isSessionId } from "../../src/core/ids.ts";
 import { parseKey } from "../../src/core/key.ts";
 import { applyMemoryChange, buildMemoryPrompt } from "../../src/core/memory.ts";
@@ -53,7 +54,7 @@ import {
   formatWakeMessage,
 } from "../../src/core/process-report.ts";
 import { hashChat, hashSender, isPhoneLike } from "../../src/core/redaction.ts";
-import { parseQuery, toFts5 } from "../../src/core/search-query.ts";
+import { parseQuery } from "../../src/core/search-query.ts";
 import { buildIndexText, extractTermOffsets, extractTerms } from "../../src/core/search-terms.ts";
 import type { Session } from "../../src/core/session.ts";
 import { buildSnippet, shortenNeighbour } from "../../src/core/snippet.ts";

@@ -1,4 +1,4 @@
-import { toFts5 } from "../../core/search-query.ts";
+import { toFts5 } from "../../core/fts5-query.ts";
 import type { SearchIndex } from "../sql/db.ts";
 
 const insertWordsSql = "insert into words (rowid, terms) values (?, ?)";

@@ -19,11 +19,6 @@ export interface WorkerStart {
   readonly options: WriterOptions;
 }
 
-export interface WorkerData extends WorkerStart {
-  /** The port for all messages of the worker. */
-  readonly answers: MessagePort;
-}
-
 export type ToWorker =
   | { readonly calls: readonly NumberedCall[] }
   | { readonly listen: boolean }
@@ -53,21 +48,25 @@ export interface PlainError {
 /** A commit of another process is noticed within this time. */
 const POLL_MS = 100;
 const SPIN_MS = 0.2;
-const gate = createSpinGate();
+/** Including the time to wake up. */
+const SHORT_WAIT_MS = 0.3;
+const gate = createSpinGate(SHORT_WAIT_MS);
 
-const { role, options, answers } = workerData as WorkerData;
+const { role, options } = workerData as WorkerStart;
 
 /** Runs a worker from its start to its end. */
 export async function serveWorker(port: MessagePort): Promise<void> {
   let worker: WorkerService;
   try {
-    worker = await (role === "writer" ? serveWrites() : serveReads());
+    worker = await (role === "writer" ? serveWrites(port) : serveReads(port));
   } catch (error) {
-    answers.postMessage({ failed: toPlainError(toStoreError(error, options.file)) } satisfies FromWorker);
+    port.postMessage({ failed: toPlainError(toStoreError(error, options.file)) } satisfies FromWorker);
     port.close();
     return;
   }
+  let idleSince = performance.now();
   port.on("message", (first: ToWorker) => {
+    gate.record(performance.now() - idleSince);
     for (let message: ToWorker | undefined = first; message !== undefined; message = receiveSoon(port)) {
       // All messages that have arrived go into the same commit.
       const calls: NumberedCall[] = [];
@@ -77,9 +76,10 @@ export async function serveWorker(port: MessagePort): Promise<void> {
         else return shutDown(port, worker, calls);
       }
       worker.run(calls);
+      idleSince = performance.now();
     }
   });
-  answers.postMessage({ ready: true } satisfies FromWorker);
+  port.postMessage({ ready: true } satisfies FromWorker);
 }
 
 interface WorkerService {
@@ -98,20 +98,19 @@ function receiveSoon(port: MessagePort): ToWorker | undefined {
   const until = performance.now() + SPIN_MS;
   for (;;) {
     const message: ToWorker | undefined = receiveMessageOnPort(port)?.message;
-    if (message === undefined && performance.now() < until) continue;
-    gate.record(message !== undefined);
-    return message;
+    if (message !== undefined) gate.record(0);
+    if (message !== undefined || performance.now() > until) return message;
   }
 }
 
 function shutDown(port: MessagePort, worker: WorkerService, calls: readonly NumberedCall[]): void {
   worker.run(calls);
   worker.close();
-  answers.postMessage({ closed: true } satisfies FromWorker);
+  port.postMessage({ closed: true } satisfies FromWorker);
   port.close();
 }
 
-async function serveWrites(): Promise<WorkerService> {
+async function serveWrites(port: MessagePort): Promise<WorkerService> {
   const writer = startWriter(options, await loadOperations("write", "tryWrite"));
   let poll: NodeJS.Timeout | undefined;
   // Not read when a listener is added: this thread hears of it later, and would miss a commit in between.
@@ -120,7 +119,10 @@ async function serveWrites(): Promise<WorkerService> {
     run(calls) {
       if (calls.length === 0) return;
       const outcomes = writer.run(calls.map(([, name, input]) => ({ name, input }) as WriteCall));
-      postOutcomes(outcomes.map((outcome, index) => toNumberedOutcome(calls[index]?.[0] ?? 0, outcome)));
+      postOutcomes(
+        port,
+        outcomes.map((outcome, index) => toNumberedOutcome(calls[index]?.[0] ?? 0, outcome)),
+      );
       writer.scheduleIndexing();
     },
     listen(on) {
@@ -130,7 +132,7 @@ async function serveWrites(): Promise<WorkerService> {
         const version = writer.readDataVersion();
         if (version === lastVersion) return;
         lastVersion = version;
-        answers.postMessage({ changed: true } satisfies FromWorker);
+        port.postMessage({ changed: true } satisfies FromWorker);
       }, POLL_MS);
     },
     close() {
@@ -140,13 +142,13 @@ async function serveWrites(): Promise<WorkerService> {
   };
 }
 
-async function serveReads(): Promise<WorkerService> {
+async function serveReads(port: MessagePort): Promise<WorkerService> {
   const operations: LoadedOperations = await loadOperations("read", "readLong");
   const db = openReader(options.file);
   const read = (number: number, name: string, input: unknown): unknown => {
     if (name === PIECES) {
       return readPieces(db, input as HistoryRead, (index, piece) => {
-        answers.postMessage({ piece: [number, index, piece] } satisfies FromWorker);
+        port.postMessage({ piece: [number, index, piece] } satisfies FromWorker);
       });
     }
     const operation = operations.get(name);
@@ -163,15 +165,15 @@ async function serveReads(): Promise<WorkerService> {
   return {
     // One by one: a short read must not wait for a long one after it.
     run(calls) {
-      for (const call of calls) postOutcomes([toNumberedOutcome(call[0], runRead(...call))]);
+      for (const call of calls) postOutcomes(port, [toNumberedOutcome(call[0], runRead(...call))]);
     },
     listen() {},
     close: () => db.close(),
   };
 }
 
-function postOutcomes(outcomes: readonly NumberedOutcome[]): void {
-  answers.postMessage({ outcomes } satisfies FromWorker);
+function postOutcomes(port: MessagePort, outcomes: readonly NumberedOutcome[]): void {
+  port.postMessage({ outcomes } satisfies FromWorker);
 }
 
 function toNumberedOutcome(number: number, outcome: CallOutcome): NumberedOutcome {

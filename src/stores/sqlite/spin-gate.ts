@@ -2,30 +2,24 @@
 export interface SpinGate {
   /** Asked before each wait. */
   isOpen(): boolean;
-  /** The result of a wait that was made awake. */
-  record(isAnswered: boolean): void;
+  /** Called after each wait, awake or asleep, with its length. */
+  record(waitedMs: number): void;
 }
 
-const FIRST_PAUSE = 4;
-const LONGEST_PAUSE = 256;
+/** The weight of the newest wait. After three long ones in a row the gate is closed. */
+const NEWEST = 0.25;
 
 /**
  * Waking up a thread takes as long as a commit on a fast disk, so waiting awake pays if the message comes at once. If it does
- * not, as with pauses between the calls, or if the threads share a busy core, it only keeps others from that core. So after a
- * wait in vain the next ones are made asleep: 4 of them, then 8, up to 256.
+ * not, as with pauses between the calls, or if the threads share a busy core, it only keeps others from that core. So the
+ * last waits decide: the gate is open while most of them were shorter than `worthMs`.
  */
-export function createSpinGate(): SpinGate {
-  let pause = 0;
-  let left = 0;
+export function createSpinGate(worthMs: number): SpinGate {
+  let shortShare = 1;
   return {
-    isOpen() {
-      if (left === 0) return true;
-      left -= 1;
-      return false;
-    },
-    record(isAnswered) {
-      pause = isAnswered ? 0 : Math.min(LONGEST_PAUSE, Math.max(FIRST_PAUSE, pause * 2));
-      left = pause;
+    isOpen: () => shortShare >= 0.5,
+    record(waitedMs) {
+      shortShare += NEWEST * ((waitedMs < worthMs ? 1 : 0) - shortShare);
     },
   };
 }

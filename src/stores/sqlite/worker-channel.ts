@@ -1,15 +1,7 @@
-import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { PostriderError } from "../../core/errors.ts";
 import type { HistoryPiece } from "./history-pieces.ts";
-import type {
-  FromWorker,
-  NumberedCall,
-  PlainError,
-  ToWorker,
-  WorkerData,
-  WorkerStart,
-} from "./serve-worker.ts";
-import { createSpinGate } from "./spin-gate.ts";
+import type { FromWorker, NumberedCall, PlainError, ToWorker, WorkerStart } from "./serve-worker.ts";
 import { createClosedError } from "./store-errors.ts";
 
 /** Calls to one worker. Calls of one tick are sent together; if the worker dies, all pending calls are rejected. */
@@ -24,9 +16,6 @@ export interface WorkerChannel {
   close(): Promise<void>;
 }
 
-/** How long this thread looks for an answer in every turn of its event loop. Longer commits wake it up. */
-const MAX_AWAKE_MS = 0.3;
-
 interface PendingCall {
   readonly onPiece: ((index: number, piece: HistoryPiece) => void) | undefined;
   resolve(value: unknown): void;
@@ -37,11 +26,8 @@ interface PendingCall {
 const WORKER_FILE = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
 export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Promise<WorkerChannel> {
-  // Not the worker's own port: only of another one can a message be taken before the event loop delivers it.
-  const { port1: answers, port2 } = new MessageChannel();
   const worker = new Worker(WORKER_FILE, {
-    workerData: { ...start, answers: port2 } satisfies WorkerData,
-    transferList: [port2],
+    workerData: start,
     name: `postrider-${start.role}`,
     // Not the flags of this process: one of them, --input-type, would refuse a file.
     execArgv: [],
@@ -49,9 +35,6 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
   const pending = new Map<number, PendingCall>();
   let outgoing: NumberedCall[] = [];
   let numbers = 0;
-  const gate = createSpinGate();
-  let awakeUntil = 0;
-  let isAwake = false;
   let listening = false;
   let closing: Promise<void> | undefined;
   let dead: PostriderError | undefined;
@@ -93,36 +76,10 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
     outgoing = [];
     try {
       worker.postMessage({ calls } satisfies ToWorker);
-      stayAwake();
     } catch {
       // One input cannot be cloned. Sent alone, each call shows whether it is the one.
       for (const call of calls) postAlone(call);
     }
-  }
-
-  /** Waking up this thread takes longer than a commit on a fast disk. Meanwhile the event loop turns as ever. */
-  function stayAwake(): void {
-    if (isAwake || !gate.isOpen()) return;
-    isAwake = true;
-    awakeUntil = performance.now() + MAX_AWAKE_MS;
-    setImmediate(takeAnswers);
-  }
-  function takeAnswers(): void {
-    const isAnswered = drainAnswers();
-    if (!isAnswered && performance.now() < awakeUntil) {
-      setImmediate(takeAnswers);
-      return;
-    }
-    isAwake = false;
-    gate.record(isAnswered);
-  }
-  function drainAnswers(): boolean {
-    let isAnswered = false;
-    for (let next = receiveMessageOnPort(answers); next !== undefined; next = receiveMessageOnPort(answers)) {
-      isAnswered = true;
-      handleMessage(next.message);
-    }
-    return isAnswered;
   }
 
   function postAlone(call: NumberedCall): void {
@@ -152,7 +109,7 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
     else worker.ref();
   }
 
-  function handleMessage(message: FromWorker): void {
+  worker.on("message", (message: FromWorker) => {
     if ("outcomes" in message) {
       for (const [number, value, error] of message.outcomes) {
         const call = take(number);
@@ -167,16 +124,11 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
       updateRef();
       opening.resolve(channel);
     } else if ("failed" in message) die(toPostriderError(message.failed));
-  }
-  answers.on("message", handleMessage);
-  // The worker keeps the process alive while a call is pending.
-  answers.unref();
+  });
   worker.on("error", (cause) =>
     die(new PostriderError("internal", "The database thread stopped. Open the store again.", { cause })),
   );
   worker.on("exit", () => {
-    drainAnswers();
-    answers.close();
     if (pending.size > 0 || closing === undefined) {
       die(
         new PostriderError("closed", "The database thread ended before it answered. Open the store again."),
