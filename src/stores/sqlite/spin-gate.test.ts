@@ -10,6 +10,6 @@ it("waits awake while most of the last waits were short", () => {
     });
   expect(gate.isOpen()).toBe(true);
   expect(recordAll(0.1, 50, 0.1, 0.1)).toEqual([true, true, true, true]);
-  expect(recordAll(50, 50, 50, 50)).toEqual([true, true, false, false]);
-  expect(recordAll(0.1, 0.1, 0.1, 0.1)).toEqual([false, false, true, true]);
+  expect(recordAll(50, 50, 50, 50)).toEqual([true, false, false, false]);
+  expect(recordAll(0.1, 0.1, 0.1, 0.1)).toEqual([false, true, true, true]);
 });

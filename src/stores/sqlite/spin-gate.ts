@@ -6,7 +6,7 @@ export interface SpinGate {
   record(waitedMs: number): void;
 }
 
-/** The weight of the newest wait. After three long ones in a row the gate is closed. */
+/** The weight of the newest wait: three long ones in a row close the gate, and three short ones open it. */
 const NEWEST = 0.25;
 
 /**
