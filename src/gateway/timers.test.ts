@@ -270,6 +270,16 @@ describe("a delivery", () => {
     await time.pass(1000);
     expect(await chat.texts(0)).toEqual(["new", "old"]);
   });
+
+  it("of another process is sent within seconds, although the store reports no change", async () => {
+    const { home, time } = await timedHome();
+    const silent = { ...home.store, onChange: () => () => {} };
+    const room = await gatewayRoom({ agent: echo, home: { ...home, store: silent } });
+    const deliveries = [{ target: ada, parts: [textPart("from elsewhere")] }];
+    await home.store.outbox.enqueue({ deliveries, runner: "", now: Date.now() });
+    await time.pass(6000);
+    expect(await room.chat(ada).texts(0)).toEqual(["from elsewhere"]);
+  });
 });
 
 describe("work that a crashed process left while this one runs", () => {
