@@ -19,7 +19,11 @@ const SCHEDULED = globSync("{src,test}/**/*.test.ts", { cwd: ROOT }).filter((fil
 const MEASURED = ["test/processes.test.ts", "test/gateway-prompt.test.ts"];
 
 /** These have no short form. */
-const PROOF_ONLY = ["src/stores/sqlite/scopes.test.ts", "test/async-twin.test.ts"];
+const PROOF_ONLY = [
+  "src/stores/sqlite/scopes.test.ts",
+  "test/async-twin-contract.test.ts",
+  "test/async-twin.test.ts",
+];
 /** Of these, the ones that measure. */
 const PROOF_ONLY_MEASURED = ["test/latency.test.ts"];
 

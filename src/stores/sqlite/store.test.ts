@@ -15,23 +15,15 @@ import type { Store } from "../../ports/store.ts";
 import { storeContract } from "../../testing/index.ts";
 import { sqliteStore } from "./store.ts";
 
-const buildHarness = (mode: "in-process" | "workers") =>
-  fileHarness(
-    (file) => sqliteStore({ file, mode }),
-    (_, file) => indexed(file),
-  );
-
-describe("the SQLite store, in-process", () => {
-  storeContract({ describe, it }, buildHarness("in-process"));
-});
-
-describe("the SQLite store, workers", () => {
-  // In the short form only these rules, because they need real concurrency.
-  const isRun = (group: string): boolean => schedule(group.startsWith("two stores"), true);
-  const describeSome = (group: string, body: () => void) =>
-    isRun(group) ? describe(group, body) : undefined;
-  storeContract({ describe: describeSome, it }, buildHarness("workers"));
-});
+for (const mode of schedule(["in-process"] as const, ["in-process", "workers"] as const)) {
+  describe(`the SQLite store, ${mode}`, () => {
+    const harness = fileHarness(
+      (file) => sqliteStore({ file, mode }),
+      (_, file) => indexed(file),
+    );
+    storeContract({ describe, it }, harness);
+  });
+}
 
 /** A line of a conversation. Each contains a unique word for searches. */
 interface Line {
