@@ -4,6 +4,7 @@ import type { ChildOptions } from "./gateway/gateway-process.ts";
 import type { ChatPlace, Witnessed } from "./gateway/protocol.ts";
 import { openStage, type Stage } from "./gateway/stage.ts";
 import { marksIn } from "./gateway/telling-agent.ts";
+import { schedule } from "./support/schedule.ts";
 
 let judges: Judge;
 
@@ -59,7 +60,7 @@ function expectPrompt(what: string, times: readonly number[]): void {
   expect(sorted[0], what).toBeLessThan(200);
 }
 
-const TRIES = 6;
+const TRIES = schedule(4, 6);
 
 describe.concurrent("commands during an answer", () => {
   it("run at once while it streams", async (test) => {
