@@ -95,7 +95,7 @@ async function forget(context: ChatCommandContext, given: string): Promise<Comma
   };
 }
 
-/** Undoes the latest change of the memories that are visible here, whoever made it. A second undo restores it. */
+/** Undoes the latest change of the memories that are visible here, also a change by somebody else. A second undo restores it. */
 async function undo(context: ChatCommandContext): Promise<CommandReply> {
   const [latest] = (await readMemories(context)).toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0));
   if (latest === undefined || latest.version === 0)

@@ -139,6 +139,8 @@ interface CoveredRows {
   readonly chats: { readonly profile: string; readonly platform: string; readonly chatId: string }[];
   readonly accounts: Set<number>;
   readonly names: Map<NamedTable, Set<string>>;
+  /** Flushes, which add a version to the memory of their session's owner. */
+  readonly flushes: Set<number>;
 }
 
 function resolveScopes(db: SqliteDb, scopes: readonly Scope[]): CoveredRows {
@@ -153,6 +155,7 @@ function resolveScopes(db: SqliteDb, scopes: readonly Scope[]): CoveredRows {
     chats: [],
     accounts: new Set(),
     names: new Map(),
+    flushes: new Set(),
   };
   for (const scope of scopes) resolveScope(db, covered, scope);
   return covered;
@@ -219,6 +222,7 @@ function resolveScope(db: SqliteDb, covered: CoveredRows, scope: Scope): void {
       addRowOf("approvals", "n", scope.number);
       return;
     case "flush":
+      covered.flushes.add(scope.number);
       addRowOf("flushes", "n", scope.number);
       return;
     case "process":
@@ -279,7 +283,7 @@ function isCovered(covered: CoveredRows, { table, change, row }: TouchedRow): bo
     case "allowed":
       return covered.names.get("people")?.has(String(row.person)) === true || inSession();
     case "memories":
-      return hasName(row.owner) || (covered.sessions.size > 0 && isNew);
+      return hasName(row.owner) || (covered.flushes.size > 0 && isNew);
     case "homes":
       return hasName(row.platform);
     case "runners":
