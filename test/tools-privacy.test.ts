@@ -13,6 +13,7 @@ import {
   type Origin,
   type Shown,
   type Spot,
+  type Witness,
 } from "./tools-privacy/witness.ts";
 
 const SEEDS = schedule([20_261], [20_261, 20_262]);
@@ -73,6 +74,18 @@ async function danger(room: Room, actor: Actor): Promise<void> {
   if (existsSync(folder) === isYes) witness.blame(`${mark}, answered with ${line}, did the opposite`);
 }
 
+/** The reports of the end of a process. Lists and searches repeat it: only texts that start with it count. */
+function findEnds({ shown }: Witness, { id, mark }: Begun): readonly Shown[] {
+  const report = new RegExp(
+    `^(?:\\*\\*In the background.*\\n\\n)?(?:woken ${mark}\\b|\`[^\`]*\` \\(${id}\\) ended with code 3)`,
+  );
+  return shown.filter(({ words }) => report.test(words));
+}
+
+async function seesEnd(witness: Witness, one: Begun): Promise<void> {
+  await witness.until(`the end of ${one.id}`, () => findEnds(witness, one)[0]);
+}
+
 /** The actions of one person in one chat, one after another. */
 async function life(room: Room, actor: Actor, rounds: number): Promise<void> {
   const { random, witness } = room;
@@ -87,7 +100,12 @@ async function life(room: Room, actor: Actor, rounds: number): Promise<void> {
     }
     await actor.sees(`done ${mark},`);
     if (round === 0) await danger(room, actor);
-    if (round === 1 && !isShared(actor.spot)) await actor.ask("/new", /new|fresh/i);
+    if (round === 1 && !isShared(actor.spot)) {
+      // A pending report would be cancelled, and quoted in the reply.
+      for (const one of witness.begun)
+        if (one.ends && isSame(witness.origins.get(one.mark), actor)) await seesEnd(witness, one);
+      await actor.ask("/new", /new|fresh/i);
+    }
   }
 }
 
@@ -107,15 +125,8 @@ describe.each(SEEDS)("the agents of many people at the same time, seed %i", (see
     const actors = PEOPLE.flatMap((person) => [dm(person), OWN, ALL].map((spot) => room.actor(person, spot)));
     await Promise.all(actors.map((actor) => life(room, actor, 3)));
 
-    // Lists and searches repeat it: only texts that start with it count.
-    const endsOf = ({ id, mark }: Begun): readonly Shown[] =>
-      witness.shown.filter(({ words }) =>
-        new RegExp(
-          `^(?:\\*\\*In the background.*\\n\\n)?(?:woken ${mark}\\b|\`[^\`]*\` \\(${id}\\) ended with code 3)`,
-        ).test(words),
-      );
     const ending = witness.begun.filter(({ ends }) => ends);
-    for (const one of ending) await witness.until(`the end of ${one.id}`, () => endsOf(one)[0]);
+    for (const one of ending) await seesEnd(witness, one);
     // Six started a new session: their messages are flushed to the memory of their chat.
     const isLookedThrough = (): boolean =>
       room.logged().split("a session was flushed").length > PEOPLE.length * 2;
@@ -139,7 +150,7 @@ describe.each(SEEDS)("the agents of many people at the same time, seed %i", (see
 
     expect(crossedIn(witness)).toEqual([]);
     expect(witness.wrong).toEqual([]);
-    expect(ending.map(endsOf).filter((told) => told.length > 1)).toEqual([]);
+    expect(ending.filter((one) => findEnds(witness, one).length > 1)).toEqual([]);
     expect(around()).toBe(environment);
     const everything = [
       everythingIn(room.home),
