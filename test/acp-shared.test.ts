@@ -1,7 +1,9 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
-import { getText, OWNER, source } from "../src/index.ts";
+import { textPart } from "../src/core/message.ts";
+import { getText, localRunner, OWNER, source } from "../src/index.ts";
+import { awaitChange } from "../src/sessions/await-change.ts";
 import { errorIn } from "./acp/editor.ts";
 import { type EditorRoom, editorRoom, me, repeating, type ServedEditor } from "./acp/editor-room.ts";
 import { gatewayRoom } from "./support/gateway-room.ts";
@@ -268,6 +270,38 @@ async function homeIn(room: EditorRoom, clock: FakeClock): Promise<Home> {
 }
 
 describe("a session with a turn in another process", () => {
+  it("shows the end of that turn when the other process crashes, without a prompt", async () => {
+    const { room, a, sessionId } = await two();
+    await a.prompt(sessionId, "hello");
+    const { store } = await room.look();
+    const now = Date.now();
+    const runner = localRunner();
+    await store.runners.recordHeartbeat({ runner, now });
+    const accepted = await store.inbox.accept({
+      source: { platform: "acp", chatId: sessionId, chatType: "dm" },
+      profile: "main",
+      scope: { groupsPerUser: true, threadsPerUser: false },
+      reset: {},
+      newSession: { id: sessionId, kind: "editor", cwd: room.cwd },
+      messageId: "theirs",
+      message: { role: "user", parts: [textPart("from the other")] },
+      claim: { runner: runner.id, take: "one", own: true },
+      now,
+    });
+    if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+      throw new Error("the turn was not started");
+    const { number: turn, fence } = accepted.turn;
+    await store.turns.saveDraft({ turn, fence, answerDraft: { text: "Half an ans", thought: "" } });
+    await a.until(() => shownIn(a, sessionId).at(-1) === "agent: Half an ans" || undefined);
+    await store.runners.retire({ runner: runner.id });
+    const isOver = async () => (await store.turns.listClaimable({ now })).length === 0;
+    while (!(await isOver())) await awaitChange(store, new AbortController().signal).happened;
+    expect((await store.messages.listMessages({ asker: me, session: sessionId }))?.at(-1)).toMatchObject({
+      parts: [{ text: "Half an ans" }],
+      origin: { interrupted: true },
+    });
+  });
+
   it("waits for the answer in a terminal, shows it, and continues", async () => {
     const clock = fakeClock();
     const agent = heldAgent();

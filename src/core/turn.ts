@@ -33,8 +33,8 @@ export interface Accept extends Routing {
 
 export interface ClaimBy {
   readonly runner: string;
-  /** Only messages that this runner accepted. */
-  readonly own?: true;
+  /** True: only messages that this runner accepted. False: only messages that other runners accepted. */
+  readonly own?: boolean;
   /** How many pending messages the turn takes. */
   readonly take: "one" | "all";
   readonly deadline?: number;

@@ -157,6 +157,17 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await at.waits(), ["chat", "nobody's"]);
     });
 
+    rule("claims only messages of others with `own: false`", async (scene) => {
+      const at = await createEditorScene(scene);
+      const others = { ...EDITOR, own: false } as const;
+      await at.waiting(["edit", EDITOR]);
+      assert.equal(await at.claim(others), undefined);
+      assert.deepEqual(await at.waits(), ["edit"]);
+      await at.waiting(["chat", GATEWAY]);
+      assert.deepEqual(await at.texts(await at.claim(others)), ["chat"]);
+      assert.deepEqual(await at.waits(), ["edit"]);
+    });
+
     rule("claims all of its own messages in one turn, with `take: all`", async (scene) => {
       const at = await createEditorScene(scene);
       const other = { runner: "g2", take: "all" } as const;

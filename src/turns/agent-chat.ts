@@ -202,7 +202,8 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
         if (only !== undefined && only !== session) continue;
         // Only a process that can deliver to another platform answers its messages.
         if (platform !== source.platform) continue;
-        const claim = () => store.turns.claim({ session, runner, take: "one", now: clock.now() });
+        // Messages that this process accepted are no crashed turns: `waitForAnswer` claims them.
+        const claim = () => store.turns.claim({ session, runner, take: "one", own: false, now: clock.now() });
         const canContinue = (): boolean => claims !== "own" && !closing.aborted;
         for (let turn = await claim(); turn !== undefined; turn = canContinue() ? await claim() : undefined)
           ends.push(...(await turns.recover(turn)));

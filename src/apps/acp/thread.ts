@@ -39,7 +39,10 @@ export async function openThread(editor: EditorContext, id: string, options: Thr
   // A prompt usually follows at once. An error reaches the first turn.
   setImmediate(() => void editor.localTools.load().catch(() => {}));
   const closing = new AbortController();
-  const watching = watchProcesses(editor, id, showNotice, closing.signal);
+  const watching = Promise.all([
+    watchProcesses(editor, id, showNotice, closing.signal),
+    watchCrashedTurns(editor, id, turns, closing.signal),
+  ]);
   return {
     id,
     cwd,
@@ -79,4 +82,22 @@ async function watchProcesses(
     onError: (error) => log.error({ error, session }, "the thread could not report a background process"),
     signal,
   });
+}
+
+const RECOVER_EVERY_MS = 2000;
+
+/** Ends the turns of other windows that crash while this one has the session open. */
+async function watchCrashedTurns(
+  { log }: EditorContext,
+  session: string,
+  { chat }: ThreadTurns,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await pause(RECOVER_EVERY_MS, signal);
+    if (signal.aborted) return;
+    await chat
+      .recover(session)
+      .catch((error: unknown) => log.error({ error, session }, "the thread could not end a crashed turn"));
+  }
 }

@@ -17,7 +17,8 @@ export function filterClaimable<Row extends PendingInput>(
   now: number,
 ): Row[] {
   if (by.own) return pending.filter(({ runner }) => runner === by.runner);
-  return filterReachable(db, pending, now, by.runner);
+  const others = by.own === false ? pending.filter(({ runner }) => runner !== by.runner) : pending;
+  return filterReachable(db, others, now, by.runner);
 }
 
 /** Excludes the inputs that only another live process can answer. */
