@@ -17,6 +17,10 @@ import { startWriter } from "./writer.ts";
 export interface WorkerStart {
   readonly role: "writer" | "reader";
   readonly options: WriterOptions;
+  /** Calls come here, and outcomes leave here. */
+  readonly port: MessagePort;
+  /** 1 while this thread waits awake for a call. */
+  readonly awake: Int32Array<SharedArrayBuffer>;
 }
 
 export type ToWorker =
@@ -52,13 +56,13 @@ const SPIN_MS = 0.2;
 const SHORT_WAIT_MS = 0.3;
 const gate = createSpinGate(SHORT_WAIT_MS);
 
-const { role, options } = workerData as WorkerStart;
+const { role, options, port, awake } = workerData as WorkerStart;
 
 /** Runs a worker from its start to its end. */
-export async function serveWorker(port: MessagePort): Promise<void> {
+export async function serveWorker(): Promise<void> {
   let worker: WorkerService;
   try {
-    worker = await (role === "writer" ? serveWrites(port) : serveReads(port));
+    worker = await (role === "writer" ? serveWrites() : serveReads());
   } catch (error) {
     port.postMessage({ failed: toPlainError(toStoreError(error, options.file)) } satisfies FromWorker);
     port.close();
@@ -67,14 +71,16 @@ export async function serveWorker(port: MessagePort): Promise<void> {
   let idleSince = performance.now();
   port.on("message", (first: ToWorker) => {
     gate.record(performance.now() - idleSince);
-    for (let message: ToWorker | undefined = first; message !== undefined; message = receiveSoon(port)) {
+    for (let message: ToWorker | undefined = first; message !== undefined; message = receiveSoon()) {
       // All messages that have arrived go into the same commit.
       const calls: NumberedCall[] = [];
       for (; message !== undefined; message = receiveMessageOnPort(port)?.message) {
         if ("calls" in message) calls.push(...message.calls);
         else if ("listen" in message) worker.listen(message.listen);
-        else return shutDown(port, worker, calls);
+        else return shutDown(worker, calls);
       }
+      // Before the answer: the next call comes right after it.
+      if (gate.isOpen()) Atomics.store(awake, 0, 1);
       worker.run(calls);
       idleSince = performance.now();
     }
@@ -93,24 +99,31 @@ interface WorkerService {
  * For a caller that makes one call after the other, waking this thread costs more than the call itself, and its next call
  * comes at once or not at all.
  */
-function receiveSoon(port: MessagePort): ToWorker | undefined {
+function receiveSoon(): ToWorker | undefined {
   if (!gate.isOpen()) return undefined;
   const until = performance.now() + SPIN_MS;
   for (;;) {
     const message: ToWorker | undefined = receiveMessageOnPort(port)?.message;
-    if (message !== undefined) gate.record(0);
-    if (message !== undefined || performance.now() > until) return message;
+    if (message !== undefined) {
+      gate.record(0);
+      return message;
+    }
+    if (performance.now() > until) {
+      Atomics.store(awake, 0, 0);
+      // A call may have come before the caller could know.
+      return receiveMessageOnPort(port)?.message;
+    }
   }
 }
 
-function shutDown(port: MessagePort, worker: WorkerService, calls: readonly NumberedCall[]): void {
+function shutDown(worker: WorkerService, calls: readonly NumberedCall[]): void {
   worker.run(calls);
   worker.close();
   port.postMessage({ closed: true } satisfies FromWorker);
   port.close();
 }
 
-async function serveWrites(port: MessagePort): Promise<WorkerService> {
+async function serveWrites(): Promise<WorkerService> {
   const writer = startWriter(options, await loadOperations("write", "tryWrite"));
   let poll: NodeJS.Timeout | undefined;
   // Not read when a listener is added: this thread hears of it later, and would miss a commit in between.
@@ -119,10 +132,7 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
     run(calls) {
       if (calls.length === 0) return;
       const outcomes = writer.run(calls.map(([, name, input]) => ({ name, input }) as WriteCall));
-      postOutcomes(
-        port,
-        outcomes.map((outcome, index) => toNumberedOutcome(calls[index]?.[0] ?? 0, outcome)),
-      );
+      postOutcomes(outcomes.map((outcome, index) => toNumberedOutcome(calls[index]?.[0] ?? 0, outcome)));
       writer.scheduleIndexing();
     },
     listen(on) {
@@ -142,7 +152,7 @@ async function serveWrites(port: MessagePort): Promise<WorkerService> {
   };
 }
 
-async function serveReads(port: MessagePort): Promise<WorkerService> {
+async function serveReads(): Promise<WorkerService> {
   const operations: LoadedOperations = await loadOperations("read", "readLong");
   const db = openReader(options.file);
   const read = (number: number, name: string, input: unknown): unknown => {
@@ -165,14 +175,14 @@ async function serveReads(port: MessagePort): Promise<WorkerService> {
   return {
     // One by one: a short read must not wait for a long one after it.
     run(calls) {
-      for (const call of calls) postOutcomes(port, [toNumberedOutcome(call[0], runRead(...call))]);
+      for (const call of calls) postOutcomes([toNumberedOutcome(call[0], runRead(...call))]);
     },
     listen() {},
     close: () => db.close(),
   };
 }
 
-function postOutcomes(port: MessagePort, outcomes: readonly NumberedOutcome[]): void {
+function postOutcomes(outcomes: readonly NumberedOutcome[]): void {
   port.postMessage({ outcomes } satisfies FromWorker);
 }
 

@@ -1,7 +1,8 @@
-import { Worker } from "node:worker_threads";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { PostriderError } from "../../core/errors.ts";
 import type { HistoryPiece } from "./history-pieces.ts";
 import type { FromWorker, NumberedCall, PlainError, ToWorker, WorkerStart } from "./serve-worker.ts";
+import { createSpinGate } from "./spin-gate.ts";
 import { createClosedError } from "./store-errors.ts";
 
 /** Calls to one worker. Calls of one tick are sent together; if the worker dies, all pending calls are rejected. */
@@ -25,9 +26,23 @@ interface PendingCall {
 /** Sources run in a clone, built files in the published package; the worker file has the same extension. */
 const WORKER_FILE = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
-export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Promise<WorkerChannel> {
+/** How long this thread waits awake for the answer to a single call. Longer than a commit to a disk in memory. */
+const SPIN_MS = 0.15;
+/** Other events of this thread wait no longer than this for calls that are answered one after the other. */
+const MAX_BLOCKED_MS = 1;
+
+export function openWorkerChannel(
+  start: Omit<WorkerStart, "port" | "awake">,
+  onChanged: () => void,
+): Promise<WorkerChannel> {
+  const { port1: port, port2 } = new MessageChannel();
+  const awake = new Int32Array(new SharedArrayBuffer(4));
+  const gate = createSpinGate(SPIN_MS);
+  /** When the event loop last came to a message. */
+  let lastEvent = 0;
   const worker = new Worker(WORKER_FILE, {
-    workerData: start,
+    workerData: { ...start, port: port2, awake } satisfies WorkerStart,
+    transferList: [port2],
     name: `postrider-${start.role}`,
     // Not the flags of this process: one of them, --input-type, would refuse a file.
     execArgv: [],
@@ -56,15 +71,15 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
     },
     listen(on) {
       listening = on;
-      worker.postMessage({ listen: on } satisfies ToWorker);
+      port.postMessage({ listen: on } satisfies ToWorker);
       updateRef();
     },
     close() {
       if (dead !== undefined) return Promise.resolve();
       closing ??= ended;
       post();
-      worker.ref();
-      worker.postMessage({ close: true } satisfies ToWorker);
+      updateRef();
+      port.postMessage({ close: true } satisfies ToWorker);
       return closing;
     },
   };
@@ -75,16 +90,18 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
     const calls = outgoing;
     outgoing = [];
     try {
-      worker.postMessage({ calls } satisfies ToWorker);
+      port.postMessage({ calls } satisfies ToWorker);
     } catch {
       // One input cannot be cloned. Sent alone, each call shows whether it is the one.
       for (const call of calls) postAlone(call);
+      return;
     }
+    receiveSoon();
   }
 
   function postAlone(call: NumberedCall): void {
     try {
-      worker.postMessage({ calls: [call] } satisfies ToWorker);
+      port.postMessage({ calls: [call] } satisfies ToWorker);
     } catch (cause) {
       take(call[0])?.reject(
         new PostriderError(
@@ -105,11 +122,36 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
 
   /** An idle thread does not keep the process alive; a pending call, a listener or a close does. */
   function updateRef(): void {
-    if (pending.size === 0 && !listening && closing === undefined) worker.unref();
-    else worker.ref();
+    const change = pending.size === 0 && !listening && closing === undefined ? "unref" : "ref";
+    port[change]();
+    worker[change]();
   }
 
-  worker.on("message", (message: FromWorker) => {
+  /**
+   * Waking this thread up costs more than a commit to a fast disk. So it waits awake for the answer to a single call while
+   * the worker is awake, too, and thus on another core; but not for long, and not for many calls in a row.
+   */
+  function receiveSoon(): void {
+    if (pending.size !== 1 || Atomics.load(awake, 0) === 0 || !gate.isOpen()) return;
+    const from = performance.now();
+
+    if (from > lastEvent + MAX_BLOCKED_MS) return;
+    let now = from;
+    for (; now < from + SPIN_MS; now = performance.now()) {
+      const message: FromWorker | undefined = receiveMessageOnPort(port)?.message;
+      if (message === undefined) continue;
+      receive(message);
+      break;
+    }
+    gate.record(now - from);
+  }
+
+  port.on("message", (message: FromWorker) => {
+    lastEvent = performance.now();
+    receive(message);
+  });
+
+  function receive(message: FromWorker): void {
     if ("outcomes" in message) {
       for (const [number, value, error] of message.outcomes) {
         const call = take(number);
@@ -124,11 +166,14 @@ export function openWorkerChannel(start: WorkerStart, onChanged: () => void): Pr
       updateRef();
       opening.resolve(channel);
     } else if ("failed" in message) die(toPostriderError(message.failed));
-  });
+  }
   worker.on("error", (cause) =>
     die(new PostriderError("internal", "The database thread stopped. Open the store again.", { cause })),
   );
   worker.on("exit", () => {
+    // The last answers may come after this event.
+    for (let last = receiveMessageOnPort(port); last !== undefined; last = receiveMessageOnPort(port))
+      receive(last.message);
     if (pending.size > 0 || closing === undefined) {
       die(
         new PostriderError("closed", "The database thread ended before it answered. Open the store again."),
