@@ -32,6 +32,11 @@ export interface GatewayOptions {
   readonly toolHost?: ToolHost;
   /** By default the gateway logs nothing. */
   readonly log?: Log;
+  /**
+   * For several gateways on one store. Connections that another gateway holds are not an error: this one takes over each
+   * that becomes free. Default: `startGateway` rejects with `in_use`.
+   */
+  readonly standby?: boolean;
   /** This process by default. */
   readonly runner?: Runner;
   /** The life of `runner`, when the caller has registered it and holds other leases. The gateway retires it. */

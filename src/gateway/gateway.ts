@@ -3,8 +3,10 @@ import { PostriderError } from "../core/errors.ts";
 import { getTakeMode } from "../core/gateway-settings.ts";
 import { SYSTEM } from "../core/owner.ts";
 import { RUNNER_DEAD_MS } from "../core/runner.ts";
+import type { Platform } from "../ports/platform.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { every } from "../system/every.ts";
+import { pause } from "../system/pause.ts";
 import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
 import { activeTurns, isStoreClosed } from "../turns/active-turns.ts";
 import { flusher } from "../turns/flush.ts";
@@ -39,6 +41,8 @@ const EXPIRE_EVERY_MS = 60_000;
 const POLL_DELAY_MS = 250;
 /** The greatest delay of a progress report about a background process. */
 const WATCH_EVERY_MS = 5000;
+/** How often a standby looks for a connection that has become free. */
+const STANDBY_MS = 2000;
 /** How long the answers in progress may still take when the gateway stops. */
 const GRACE_MS = 20_000;
 
@@ -77,7 +81,8 @@ async function runFlow(
 ): Promise<Gateway> {
   const { store, clock, log, platforms } = options;
   const runner = options.runner.id;
-  const held = await leaseAll(options, life, (name) => failure.reject(createTakenOverError(name)));
+  const onLost = (name: string): void => failure.reject(createTakenOverError(name));
+  const held = new Map<string, LeasedConnection>();
   const receiving = new AbortController();
   const ending = new AbortController();
   const connections = new Map<string, PlatformConnection>();
@@ -116,22 +121,52 @@ async function runFlow(
     customTools: options.tools ?? [],
   };
   const memory = flusher(flow, () => options.agent({}));
-  platforms.forEach((platform, index) => {
-    const canSend = (): boolean => held[index]?.canSend() ?? false;
+  const running: Promise<void>[] = [];
+
+  function open(platform: Platform, leased: LeasedConnection): void {
+    held.set(platform.name, leased);
+    const { canSend } = leased;
     connections.set(platform.name, {
       platform,
       outbox: outbox({ store, platform, runner, clock, log, canSend }),
     });
-  });
+  }
 
+  function receiveFrom({ name }: Platform): void {
+    const [connected, leased] = [connections.get(name), held.get(name)];
+    if (connected !== undefined && leased !== undefined)
+      running.push(stayConnected(flow, connected, leased, receiving.signal));
+  }
+
+  if (!options.standby)
+    for (const [platform, leased] of await leaseAll(options, life, onLost)) open(platform, leased);
   // Before anything is received: an answer that a crash delayed comes before an answer to a new message.
   await recover(flow);
-  const running = platforms.flatMap((platform, index) => {
-    const connected = connections.get(platform.name);
-    const connection = held[index];
-    if (connected === undefined || connection === undefined) return [];
-    return [stayConnected(flow, connected, connection, receiving.signal)];
-  });
+  for (const platform of platforms) receiveFrom(platform);
+  if (options.standby) running.push(standBy());
+
+  /** Takes over the connections that no other gateway holds, one after the other, so that several gateways share them. */
+  async function standBy(): Promise<void> {
+    const { signal } = receiving;
+    while (!signal.aborted) {
+      const free = platforms.filter(({ name }) => !connections.has(name));
+      await takeOverOne(free).catch((error: unknown) => failure.report("taking over a connection", error));
+      // A gateway without a connection comes first.
+      await pause(STANDBY_MS * (1 + connections.size), signal);
+    }
+  }
+
+  async function takeOverOne(candidates: readonly Platform[]): Promise<void> {
+    for (const platform of candidates) {
+      const leased = await leaseConnection(life, platform, onLost);
+      if (leased === undefined) continue;
+      if (receiving.signal.aborted) return leased.release();
+      open(platform, leased);
+      await recover(flow);
+      receiveFrom(platform);
+      return;
+    }
+  }
 
   const processes = watchProcesses(flow);
   const limitActivity = activityLimiter(flow);
@@ -175,7 +210,7 @@ async function runFlow(
     await memory.close();
     for (const forget of unlisten) forget();
     for (const { outbox: out } of connections.values()) await out.close();
-    for (const connection of held) await connection.release();
+    for (const connection of held.values()) await connection.release();
     await store.runners.releaseLease({ name: EXPIRY_LEASE, runner });
     await life.retire();
     log.info({}, "the gateway has stopped");
@@ -201,16 +236,16 @@ async function leaseAll(
   { store, clock, platforms }: ResolvedGatewayOptions,
   life: RunnerLife,
   onLost: (name: string) => void,
-): Promise<readonly LeasedConnection[]> {
-  const held: LeasedConnection[] = [];
+): Promise<ReadonlyMap<Platform, LeasedConnection>> {
+  const held = new Map<Platform, LeasedConnection>();
   const missing: string[] = [];
   for (const platform of platforms) {
     const connection = await leaseConnection(life, platform, onLost);
     if (connection === undefined) missing.push(buildConnectionName(platform));
-    else held.push(connection);
+    else held.set(platform, connection);
   }
   if (missing.length === 0) return held;
-  for (const connection of held) await connection.release();
+  for (const connection of held.values()) await connection.release();
   await life.retire();
   const leases = await store.runners.listLeases({ now: clock.now() });
   const holders = leases

@@ -19,7 +19,7 @@ export interface LeaseRequest {
   readonly name: string;
   /** What others read about the lease, as of each renewal. */
   about?(): string;
-  /** A heartbeat has found that another runner holds the lease now. */
+  /** A renewal has found that another runner holds the lease now. */
   onLost?(): void;
 }
 
@@ -43,15 +43,13 @@ interface RunnerLifeOptions {
 /** Registers the runner and starts its heartbeats. A failed heartbeat goes to `onError`; the next one tries again. */
 export async function runnerLife(options: RunnerLifeOptions): Promise<RunnerLife> {
   const { store, clock, runner } = options;
-  const kept = new Map<string, { readonly lease: RenewableLease; readonly onLost?: () => void }>();
+  const kept = new Map<string, RenewableLease>();
   const ending = new AbortController();
   let round: Promise<void> = Promise.resolve();
 
   async function beat(): Promise<void> {
     await store.runners.recordHeartbeat({ runner, now: clock.now() });
-    for (const [name, { lease, onLost }] of [...kept]) {
-      if (kept.has(name) && !(await lease.renew())) onLost?.();
-    }
+    for (const [name, lease] of [...kept]) if (kept.has(name)) await lease.renew();
   }
 
   /** A heartbeat in progress would register again what is freed meanwhile. */
@@ -72,13 +70,19 @@ export async function runnerLife(options: RunnerLifeOptions): Promise<RunnerLife
   return {
     runner,
     async acquireLease(request) {
-      const { name, onLost } = request;
+      const { name } = request;
       const lease = renewableLease(options, request);
       if (!(await lease.renew())) return undefined;
-      kept.set(name, { lease, ...(onLost !== undefined && { onLost }) });
+      const renew = async (): Promise<boolean> => {
+        const isHeld = await lease.renew();
+        if (!isHeld && kept.has(name)) request.onLost?.();
+        return isHeld;
+      };
+      kept.set(name, { ...lease, renew });
       return {
         name,
         ...lease,
+        renew,
         async release() {
           kept.delete(name);
           await finishRound();
