@@ -13,6 +13,14 @@ export interface Runner {
 export const RUNNER_DEAD_MS = 30_000;
 export const HEARTBEAT_MS = 10_000;
 
+/** What other processes ask of a runner. */
+export interface RunnerRequests {
+  /** The numbers of its running turns that are to be stopped. */
+  readonly stopTurns: readonly number[];
+  /** It is to hand over its connections, finish its turns, and end. */
+  readonly drain: boolean;
+}
+
 /** A lease and its holder. */
 export interface HeldLease {
   readonly name: string;

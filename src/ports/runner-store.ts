@@ -1,4 +1,4 @@
-import type { HeldLease, Runner } from "../core/runner.ts";
+import type { HeldLease, Runner, RunnerRequests } from "../core/runner.ts";
 import type { Now } from "./store-request.ts";
 
 /** Runners (live Postrider processes) and the leases that they hold. */
@@ -7,6 +7,10 @@ export interface RunnerStore {
   recordHeartbeat(input: { readonly runner: Runner } & Now): Promise<void>;
   /** Removes the runner when it shuts down, so that others can take over its work at once. */
   retire(input: { readonly runner: string }): Promise<void>;
+  /** Asks a runner to hand over its work and to end. False if it is not registered. */
+  requestDrain(input: { readonly runner: string } & Now): Promise<boolean>;
+  /** What other processes ask of this runner. */
+  getRequests(input: { readonly runner: string }): Promise<RunnerRequests>;
   /** Acquires or renews the lease and returns its rising fence number. `undefined` while another live runner holds it. */
   acquireLease(
     input: {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   ANN,
   assertRefused,
+  BOB,
   createRemoteRunner,
   DAY,
   HOUR,
@@ -19,6 +20,55 @@ const ONE = { runner: "r1", take: "one" } as const;
 
 /** Work survives a crash of its runner, and a lease has one holder. */
 export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void {
+  describe("a request to a runner", () => {
+    rule("names its running turn that is to be stopped, until the turn has ended", async (scene) => {
+      const { store } = scene;
+      const turn = await scene.begin(ANN, "hello");
+      assert.equal(await store.turns.hasRunningTurn({ session: turn.session }), true);
+      assert.deepEqual(await store.runners.getRequests({ runner: "r1" }), { stopTurns: [], drain: false });
+      const stop = { conversation: turn.conversation, now: T0 };
+      assert.equal(await store.turns.requestStop(stop), true);
+      assert.deepEqual(await store.runners.getRequests({ runner: "r1" }), {
+        stopTurns: [turn.number],
+        drain: false,
+      });
+      assert.deepEqual(await store.runners.getRequests({ runner: "r2" }), { stopTurns: [], drain: false });
+      await scene.finish(turn, "bye");
+      assert.deepEqual(await store.runners.getRequests({ runner: "r1" }), { stopTurns: [], drain: false });
+      assert.equal(await store.turns.requestStop(stop), false);
+      assert.equal(await store.turns.hasRunningTurn({ session: turn.session }), false);
+    });
+
+    rule("to stop a turn passes to the runner that takes the turn over", async (scene) => {
+      const { store } = scene;
+      const turn = await scene.begin(ANN, "hello");
+      await store.turns.requestStop({ conversation: turn.conversation, now: T0 });
+      await store.runners.retire({ runner: "r1" });
+      await scene.claim(turn.session, "r2");
+      assert.deepEqual((await store.runners.getRequests({ runner: "r2" })).stopTurns, [turn.number]);
+    });
+
+    rule("stops only a turn of that conversation, and no other session", async (scene) => {
+      const { store } = scene;
+      const [mine, other] = [await scene.begin(ANN, "hello"), await scene.begin(BOB, "hi")];
+      await store.turns.requestStop({ conversation: other.conversation, now: T0 });
+      assert.deepEqual((await store.runners.getRequests({ runner: "r1" })).stopTurns, [other.number]);
+      assert.equal(await store.turns.requestStop({ conversation: 4711, now: T0 }), false);
+      assert.notEqual(mine.conversation, other.conversation);
+    });
+
+    rule("to drain is kept over heartbeats, and goes with the runner", async (scene) => {
+      const { store } = scene;
+      await scene.beat("r1");
+      assert.equal(await store.runners.requestDrain({ runner: "r1", now: T0 }), true);
+      await scene.beat("r1", T0 + MINUTE);
+      assert.equal((await store.runners.getRequests({ runner: "r1" })).drain, true);
+      await store.runners.retire({ runner: "r1" });
+      assert.equal((await store.runners.getRequests({ runner: "r1" })).drain, false);
+      assert.equal(await store.runners.requestDrain({ runner: "nobody", now: T0 }), false);
+    });
+  });
+
   describe("a runner that crashes", () => {
     rule("keeps its turn while it lives", async ({ begin, claim, store }) => {
       const turn = await begin(ANN, "hello");

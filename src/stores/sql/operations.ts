@@ -145,6 +145,8 @@ export const OPERATIONS: OperationTable = {
     claim: tryWrite(scopeToSession, () => import("./turns.ts")),
     saveDraft: write(scopeToTurn, () => import("./turns.ts")),
     finish: write(scopeToTurn, () => import("./turns.ts")),
+    requestStop: tryWrite(scopeToConversation, () => import("./requests.ts")),
+    hasRunningTurn: read(() => import("./requests.ts")),
     getDraft: read(() => import("./session-reads.ts")),
     listClaimable: read(() => import("./session-reads.ts")),
   },
@@ -208,6 +210,8 @@ export const OPERATIONS: OperationTable = {
     retire: write(scopeToDatabase, () => import("./runners.ts")),
     acquireLease: tryWrite(scopeToName("leases", "name"), () => import("./runners.ts")),
     releaseLease: write(scopeToName("leases", "name"), () => import("./runners.ts")),
+    requestDrain: tryWrite(scopeToName("runners", "runner"), () => import("./requests.ts")),
+    getRequests: read(() => import("./requests.ts")),
     listLeases: read(() => import("./runners.ts")),
   },
   upkeep: {

@@ -289,6 +289,7 @@ function everyStep(db: SqliteDb, store: ConnectionFacets): void {
   store.runners.acquireLease(db, { name: "expiry", runner: "r1", ttlMs: 1000, now: T0 });
   store.runners.acquireLease(db, { name: "expiry", runner: "r2", ttlMs: 1000, now: T0 });
   store.runners.releaseLease(db, { name: "expiry", runner: "r1" });
+  store.runners.requestDrain(db, { runner: "r1", now: T0 });
 
   // Routing: first contact, a reset, a reset prevented by a hold, merged accounts.
   const opened = store.conversations.open(db, routing(ANN));
@@ -344,6 +345,9 @@ function everyStep(db: SqliteDb, store: ConnectionFacets): void {
     fence: turn.fence,
     now: T0,
   });
+  store.turns.requestStop(db, { conversation: opened.conversation.number, now: T0 });
+  store.turns.hasRunningTurn(db, { session: opened.session.id });
+  store.runners.getRequests(db, { runner: "r1" });
   store.runners.retire(db, { runner: "r1" });
   const again = store.turns.claim(db, { session: turn.session, runner: "r1", take: "one", now: T0 });
   const finished = throwIfRefused(

@@ -498,4 +498,9 @@ from sessions where removed_at is null and (cost_usd is not null
 alter table process_output add column utf16 blob;
 update process_output set utf16 = text, text = '' where typeof(text) = 'blob';
 `,
+  `
+alter table turns add column stop_at integer;
+create index turns_to_stop on turns(runner) where state = 'running' and stop_at is not null;
+alter table runners add column drain_at integer;
+`,
 ];

@@ -9,3 +9,5 @@ on conflict (id) do update set heartbeat = excluded.heartbeat, suspended = exclu
   resumed_at = case when excluded.heartbeat - runners.heartbeat > ${RUNNER_DEAD_MS}
     then excluded.heartbeat else runners.resumed_at end`;
 export const deleteRunnerSql = "delete from runners where id = ?";
+export const requestDrainSql = "update runners set drain_at = coalesce(drain_at, ?) where id = ?";
+export const drainRequestedSql = "select id from runners where id = ? and drain_at is not null";

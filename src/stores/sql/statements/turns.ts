@@ -17,6 +17,10 @@ from turns t join sessions s on s.n = t.session where t.state = 'running'`;
 export const turnsInSessionSql = "select * from turns where session = ? order by n desc limit ?";
 export const rerunTurnSql = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
+export const requestStopSql = `
+update turns set stop_at = coalesce(stop_at, ?) where session = ? and state = 'running' and conversation = ?`;
+export const stopRequestsSql =
+  "select n from turns where state = 'running' and runner = ? and stop_at is not null order by n";
 /** The draft of the answer is a message by now, or is dropped. */
 export const endTurnSql = "update turns set state = ?, ended_at = ?, said = null where n = ?";
 export const saveTurnDraftSql = "update turns set said = ? where n = ? and fence = ? and state = 'running'";
