@@ -21,7 +21,10 @@ import type { FindSpeaker } from "../turns/speakers.ts";
 export interface ChatCommandContext {
   readonly sessions: Sessions;
   readonly store: Store;
-  readonly chat: Pick<AgentChat, "open" | "findCurrent" | "stop" | "cancelPending" | "isAnswering">;
+  readonly chat: Pick<AgentChat, "open" | "findCurrent" | "stop" | "cancelPending"> & {
+    /** Whether an answer is in progress: in this session, or in any. */
+    isAnswering(session?: string): boolean | Promise<boolean>;
+  };
   readonly who: Asker;
   readonly role: AccessRole;
   readonly source: Source;

@@ -9,7 +9,7 @@ export const compressChatCommand: ChatCommand = {
   isSlow: true,
   async run(context) {
     const { conversation, session } = await requireCurrent(context);
-    if (context.chat.isAnswering(session.id)) {
+    if (await context.chat.isAnswering(session.id)) {
       throw new PostriderError(
         "session_busy",
         "An answer is being written in this session. Stop it or wait for it first.",

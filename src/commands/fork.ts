@@ -11,7 +11,7 @@ export const forkChatCommand: ChatCommand = {
     "A thread is one session here: fork it from the list of your threads, or in the terminal by its handle.",
   async run(context, args) {
     const { conversation, session } = await requireCurrent(context);
-    refuseWhileAnswering(context, session.id);
+    await refuseWhileAnswering(context, session.id);
     // The shown messages count: a new copy has no messages of its own yet.
     if (((await context.sessions.shownLength(context.who, session.id)) ?? 0) === 0)
       throw new PostriderError("invalid_input", "There is nothing to fork yet.");

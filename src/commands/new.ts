@@ -39,7 +39,7 @@ async function clearThread(
   title: string | undefined,
 ): Promise<CommandReply> {
   const { sessions, who } = context;
-  refuseWhileAnswering(context, session.id);
+  await refuseWhileAnswering(context, session.id);
   if (((await sessions.shownLength(who, session.id)) ?? 0) === 0)
     throw new PostriderError("invalid_input", "Nothing has been said in this thread yet: it is new.");
   const kept = await sessions.fork(who, session.id, { id: uuidFrom(context.random(16)) });

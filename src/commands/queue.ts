@@ -13,7 +13,7 @@ export const queueChatCommand: ChatCommand = {
         "Write what to say next, such as /queue and then book the train.",
       );
     const current = await context.chat.findCurrent();
-    const isBusy = current !== undefined && context.chat.isAnswering(current.session.id);
+    const isBusy = current !== undefined && (await context.chat.isAnswering(current.session.id));
     return {
       text: isBusy ? `Waits for its turn: “${escapeMarkdown(shortenLine(args, 60))}”` : "",
       say: args,

@@ -39,7 +39,7 @@ export const statusChatCommand: ChatCommand = {
       `- session ${formatSessionName(session)}, ${session.id}`,
       `- begun ${when(session.createdAt)}, last spoken ${when(session.lastAt)}`,
       `- ${await formatMessageCount(context, session)}, ${pluralize(session.usage.totalTokens, "token")}`,
-      `- agent ${escapeMarkdown(context.agent.name)}, ${context.chat.isAnswering(session.id) ? "answering" : "idle"}`,
+      `- agent ${escapeMarkdown(context.agent.name)}, ${(await context.chat.isAnswering(session.id)) ? "answering" : "idle"}`,
       ...formatChosenSettings(context, conversation.settings),
       ...(await formatHomeChannels(context)),
       ...formatUndelivered(diagnostics),

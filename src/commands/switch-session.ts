@@ -56,7 +56,7 @@ function quoteText(text: string): string {
 }
 
 /** For commands that change a session which must not be answering. */
-export function refuseWhileAnswering(context: ChatCommandContext, session: string): void {
-  if (!context.chat.isAnswering(session)) return;
+export async function refuseWhileAnswering(context: ChatCommandContext, session: string): Promise<void> {
+  if (!(await context.chat.isAnswering(session))) return;
   throw new PostriderError("session_busy", "An answer is being written. Wait for it, or /stop it first.");
 }

@@ -20,6 +20,8 @@ export interface GatewaySettings {
   readonly maxPending: number;
   /** The time limit of a turn. */
   readonly turnMinutes: number;
+  /** How many turns one process runs at the same time. Absent: no limit. Others wait, or a worker runs them. */
+  readonly maxTurns?: number;
   /** Whether partial answers are shown. */
   readonly streaming: boolean;
   /** The first part of the system prompt. */

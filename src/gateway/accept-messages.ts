@@ -31,7 +31,7 @@ export function messageAcceptor(flow: Flow, connected: PlatformConnection): Mess
       messageId,
       message,
       maxPending: settings.maxPending,
-      claim: { runner: flow.runner, take: "one" },
+      ...(flow.hasRoom() && { claim: { runner: flow.runner, take: "one" } }),
       ...(blobs !== undefined && { blobs }),
       ...(cursor !== undefined && { cursor }),
     };
@@ -57,13 +57,16 @@ export function messageAcceptor(flow: Flow, connected: PlatformConnection): Mess
     }
     const { turn, running, session, conversation } = accepted;
     if (turn !== undefined) runInBackground(flow.log, "a turn", flow.turns.run(turn));
-    else if (running === undefined || !flow.turns.isRunning(session.id))
+    const isHere = running !== undefined && flow.turns.isRunning(session.id);
+    if (turn === undefined && !isHere)
       runInBackground(flow.log, "a turn", claimWaiting(session.id, conversation));
-    else {
-      const mode = conversation.settings.busy ?? flow.settings().busy;
-      // A picture without text adds to the question, and interrupts nothing.
-      if (mode === "interrupt" && !queued && getText(message).trim() !== "")
-        runInBackground(flow.log, "an interruption", flow.turns.stop({ turn: running }));
+    const mode = conversation.settings.busy ?? flow.settings().busy;
+    // A picture without text adds to the question, and interrupts nothing.
+    if (running === undefined || mode !== "interrupt" || queued || getText(message).trim() === "") return;
+    if (isHere) runInBackground(flow.log, "an interruption", flow.turns.stop({ turn: running }));
+    else if (flow.isShared) {
+      const request = { conversation: conversation.number, now: clock.now() };
+      runInBackground(flow.log, "an interruption", store.turns.requestStop(request));
     }
   }
 

@@ -19,7 +19,9 @@ export function claimNext(flow: Flow): (session: string, conversation: Conversat
         // A turn of this process claims the next messages itself.
         if (turns.isRunning(session)) return;
         const by = { runner, take: getTakeMode(flow.settings(), settings) };
-        const turn = await store.turns.claim({ session, ...by, now: clock.now() });
+        const turn = flow.hasRoom()
+          ? await store.turns.claim({ session, ...by, now: clock.now() })
+          : undefined;
         if (turn !== undefined) {
           await turns.run(turn);
           return;

@@ -26,7 +26,10 @@ export interface Outbox {
    * as a crashed process's or a finished draft. While thousands are queued, not every call reads the store.
    */
   poll(): Promise<void>;
-  /** Starts nothing more, and resolves when nothing is being sent. Pending deliveries stay stored for the next start. */
+  /**
+   * Starts nothing more, and resolves when nothing is being sent. Pending deliveries stay stored for the next holder of the
+   * connection; so do those that are enqueued or reserved later.
+   */
   close(): Promise<void>;
 }
 
@@ -46,7 +49,7 @@ export function outbox(options: OutboxOptions): Outbox {
   /** A send in progress is not cut off at once: nobody would know whether it arrived. */
   const cutting = new AbortController();
   const send = deliverySender({ ...options, closing: closing.signal, cutting: cutting.signal });
-  const queues = deliveryQueues({ clock, signal: closing.signal, send });
+  const queues = deliveryQueues({ clock, signal: closing.signal, send, giveBack });
   /** By the monotonic clock. */
   let nextPollAt = 0;
 
@@ -63,6 +66,17 @@ export function outbox(options: OutboxOptions): Outbox {
     } finally {
       reservation.commit(stored);
     }
+  }
+
+  /** If the store fails, the next holder of the connection treats it as an interrupted attempt. */
+  async function giveBack({ number }: Delivery): Promise<void> {
+    // Without the lease, another process may be sending it.
+    if (!options.canSend()) return;
+    const now = clock.now();
+    const outcome = { state: "waiting", nextAt: now, error: "Not sent yet." } as const;
+    await store.outbox.settle({ delivery: number, outcome, now }).catch((error: unknown) => {
+      options.log.warn({ error, delivery: number }, "a delivery could not be given back");
+    });
   }
 
   async function poll(): Promise<void> {
@@ -95,7 +109,7 @@ export function outbox(options: OutboxOptions): Outbox {
     async close() {
       closing.abort();
       const timer = setTimeout(() => cutting.abort(), LAST_SEND_MS);
-      await queues.drain();
+      await queues.drain(cutting.signal);
       clearTimeout(timer);
     },
   };

@@ -27,6 +27,8 @@ export interface DeliveryQueue {
   readonly name: string;
   /** Set by the sender, for the distance between the pieces of one answer. `at` is by the monotonic clock. */
   lastSend?: { readonly turn: number | undefined; readonly at: number };
+  /** The number of the delivery that is being sent, or may have been sent: its outcome is not stored. */
+  attempted?: number;
   /** The next delivery to send. */
   first(): QueuedDelivery | undefined;
   /** Updates the queue after an attempt to send the first delivery. */
@@ -48,8 +50,11 @@ export interface DeliveryQueues {
   isIdle(target: Source): boolean;
   /** The numbers of all queued deliveries, also of those that are being sent. */
   listNumbers(): number[];
-  /** Resolves when no queue is being sent. */
-  drain(): Promise<void>;
+  /**
+   * Resolves when no queue is being sent, and all deliveries that were not attempted are given back. It waits for open
+   * reservations until the signal aborts.
+   */
+  drain(signal: AbortSignal): Promise<void>;
 }
 
 interface OpenQueue extends DeliveryQueue {
@@ -64,11 +69,14 @@ export function deliveryQueues(options: {
   readonly signal: AbortSignal;
   /** Sends until the queue is empty or the signal aborts. Never rejects. */
   send(queue: DeliveryQueue): Promise<void>;
+  /** Stores that the first attempt, which was counted with the commit, has not been made. Never rejects. */
+  giveBack(delivery: Delivery): Promise<void>;
 }): DeliveryQueues {
   const { clock, signal } = options;
   const queues = new Map<string, OpenQueue>();
   const queued = new Set<number>();
   const sending = new Set<Promise<void>>();
+  const reserved = new Set<Promise<void>>();
 
   function openQueue(name: string): OpenQueue {
     const open = queues.get(name);
@@ -129,6 +137,7 @@ export function deliveryQueues(options: {
     if (queue.isSending || queue.reservations > 0) return;
     if (queue.items.length === 0 || signal.aborted) {
       queues.delete(queue.name);
+      for (const { delivery } of queue.items) giveBack(queue, delivery);
       return;
     }
     queue.isSending = true;
@@ -137,6 +146,12 @@ export function deliveryQueues(options: {
       queue.isSending = false;
       start(queue);
     });
+    sending.add(done);
+  }
+
+  function giveBack(queue: OpenQueue, delivery: Delivery): void {
+    if (delivery.status.state !== "sending" || delivery.number === queue.attempted) return;
+    const done = options.giveBack(delivery).finally(() => sending.delete(done));
     sending.add(done);
   }
 
@@ -155,15 +170,20 @@ export function deliveryQueues(options: {
       const isFree = queue.items.length === 0 && queue.reservations === 0;
       queue.reservations += 1;
       let isOpen = true;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      reserved.add(promise);
       return {
         startFirst: (deliveries) =>
           deliveries.map((delivery, index) =>
-            index === 0 && isFree ? { ...delivery, sendNow: true } : delivery,
+            index === 0 && isFree && !signal.aborted ? { ...delivery, sendNow: true } : delivery,
           ),
         commit(deliveries) {
           if (!isOpen) return;
           isOpen = false;
+          reserved.delete(promise);
+          resolve();
           queue.reservations -= 1;
+          if (signal.aborted) for (const delivery of deliveries) giveBack(queue, delivery);
           for (const delivery of deliveries) add(queue, delivery);
           start(queue);
         },
@@ -171,7 +191,11 @@ export function deliveryQueues(options: {
     },
     isIdle: (target) => !queues.has(getTargetQueueName(target)),
     listNumbers: () => [...queued],
-    drain: async () => void (await Promise.all(sending)),
+    async drain(limit) {
+      const isOver = new Promise<void>((resolve) => limit.addEventListener("abort", () => resolve()));
+      await Promise.race([Promise.all(reserved), isOver]);
+      while (sending.size > 0) await Promise.all(sending);
+    },
   };
 }
 

@@ -72,11 +72,13 @@ export function deliverySender(options: SenderOptions): (queue: DeliveryQueue) =
         ? delivery
         : await store.outbox.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
     if (started === undefined) return {};
+    queue.attempted = started.number;
     const sent = await attemptSend({ store, platform, signal: cutting }, started);
     queue.lastSend = { turn: started.turn ?? queue.lastSend?.turn, at: clock.monotonic() };
     if (sent.state !== "sent") return handleFailure(queued, started, sent);
     sentCount += 1;
     await settleDelivery(options, started, { state: "sent", platformMessageId: sent.messageId });
+    delete queue.attempted;
     return {};
   }
 

@@ -29,6 +29,10 @@ export interface Flow {
   readonly log: Log;
   readonly hooks: Hooks;
   readonly turns: ActiveTurns;
+  /** Whether this process may start another turn now. */
+  hasRoom(): boolean;
+  /** Whether other gateways or workers may run turns of these chats. */
+  readonly isShared: boolean;
   /** Aborts when the gateway ends. */
   readonly signal: AbortSignal;
   settings(): GatewaySettings;

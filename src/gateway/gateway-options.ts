@@ -37,6 +37,11 @@ export interface GatewayOptions {
    * that becomes free. Default: `startGateway` rejects with `in_use`.
    */
   readonly standby?: boolean;
+  /**
+   * Runs the turns that no gateway runs, and connects to no platform: the gateways send the answers. Needs the same
+   * platforms as the gateways, and a store that they share.
+   */
+  readonly worker?: boolean;
   /** This process by default. */
   readonly runner?: Runner;
   /** The life of `runner`, when the caller has registered it and holds other leases. The gateway retires it. */

@@ -22,7 +22,8 @@ import {
 import { hooks } from "./hooks.ts";
 import { activityLimiter } from "./limit-activity.ts";
 import { buildMessengerTurnHooks } from "./messenger-turn.ts";
-import { recover } from "./recover.ts";
+import { recover, recoverTurns } from "./recover.ts";
+import { storedOutbox } from "./stored-outbox.ts";
 import { watchProcesses } from "./watch-processes.ts";
 
 export interface Gateway {
@@ -43,8 +44,12 @@ const POLL_DELAY_MS = 250;
 const WATCH_EVERY_MS = 5000;
 /** How often a standby looks for a connection that has become free. */
 const STANDBY_MS = 2000;
+/** The delay between a change of the store and the look for requests of other processes. */
+const REQUEST_DELAY_MS = 50;
 /** How long the answers in progress may still take when the gateway stops. */
 const GRACE_MS = 20_000;
+/** And when it drains: nobody waits for its end. */
+const DRAIN_GRACE_MS = 10 * 60_000;
 
 /** Starts receiving, answering and delivering. Rejects with `in_use` when another process holds one of the connections. */
 export async function startGateway(given: GatewayOptions): Promise<Gateway> {
@@ -110,6 +115,8 @@ async function runFlow(
     log,
     hooks: hooks(options.hooks ?? [], log),
     turns,
+    hasRoom: () => turns.count() < (options.settings().maxTurns ?? Number.POSITIVE_INFINITY),
+    isShared: options.standby === true || options.worker === true,
     signal: ending.signal,
     settings: options.settings,
     agent: options.agent,
@@ -138,12 +145,16 @@ async function runFlow(
       running.push(stayConnected(flow, connected, leased, receiving.signal));
   }
 
-  if (!options.standby)
+  const recoverAll = (): Promise<void> => (options.worker ? recoverTurns(flow) : recover(flow));
+  if (options.worker)
+    for (const platform of platforms) connections.set(platform.name, buildStoredConnection(flow, platform));
+  else if (!options.standby)
     for (const [platform, leased] of await leaseAll(options, life, onLost)) open(platform, leased);
   // Before anything is received: an answer that a crash delayed comes before an answer to a new message.
-  await recover(flow);
+  await recoverAll();
   for (const platform of platforms) receiveFrom(platform);
-  if (options.standby) running.push(standBy());
+  if (options.worker) running.push(untilAborted(receiving.signal));
+  else if (options.standby) running.push(standBy());
 
   /** Takes over the connections that no other gateway holds, one after the other, so that several gateways share them. */
   async function standBy(): Promise<void> {
@@ -169,9 +180,11 @@ async function runFlow(
   }
 
   const processes = watchProcesses(flow);
+  /** A worker leaves the reports to the gateways. */
+  const pollProcesses = async (): Promise<void> => (options.worker ? undefined : processes.poll());
   const limitActivity = activityLimiter(flow);
-  repeat("recovery", RECOVER_EVERY_MS, () => recover(flow));
-  repeat("watching processes", WATCH_EVERY_MS, () => processes.poll());
+  repeat("recovery", RECOVER_EVERY_MS, recoverAll);
+  repeat("watching processes", WATCH_EVERY_MS, pollProcesses);
   repeat("expiry", EXPIRE_EVERY_MS, async () => {
     const lease = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
     flow.flush?.();
@@ -182,10 +195,15 @@ async function runFlow(
   });
   const unlisten = [
     store.onChange(debounce(POLL_DELAY_MS, () => lookForDeliveries(), ending.signal)),
-    store.onChange(debounce(POLL_DELAY_MS, () => processes.poll(), ending.signal)),
+    store.onChange(debounce(POLL_DELAY_MS, pollProcesses, ending.signal)),
   ];
+  if (flow.isShared) {
+    repeat("reading requests", RECOVER_EVERY_MS, followRequests);
+    unlisten.push(store.onChange(debounce(REQUEST_DELAY_MS, followRequests, ending.signal)));
+  }
+  if (options.worker) unlisten.push(store.onChange(debounce(REQUEST_DELAY_MS, recoverAll, ending.signal)));
   // Processes may have ended while no gateway ran.
-  runInBackground(log, "watching processes", processes.poll());
+  runInBackground(log, "watching processes", pollProcesses());
   memory.trigger();
   // The first read may load parts of the store: a person's first /status or /stop must not wait for that.
   runInBackground(log, "the first read", store.sessions.getDiagnostics({ asker: SYSTEM, session: "none" }));
@@ -196,29 +214,46 @@ async function runFlow(
     every(ms, ending.signal, work, (error) => failure.report(what, error));
   }
 
+  /** What other processes ask of this one. */
+  async function followRequests(): Promise<void> {
+    const { stopTurns, drain } = await store.runners.getRequests({ runner });
+    for (const turn of stopTurns) runInBackground(log, "stopping a turn", turns.stop({ turn }));
+    if (drain && stopping === undefined) {
+      log.info({}, "the gateway was asked to drain");
+      runInBackground(log, "draining", stopOnce(true));
+    }
+  }
+
   async function lookForDeliveries(): Promise<void> {
     for (const connected of connections.values()) await connected.outbox.poll();
   }
 
+  /** Another gateway takes the connections over, and sends what is stored from now on. */
+  async function handOver(): Promise<void> {
+    for (const { outbox: out } of connections.values()) await out.close();
+    for (const connection of held.values()) await connection.release();
+    held.clear();
+  }
+
   let stopping: Promise<void> | undefined;
-  async function stop(): Promise<void> {
+  async function stop(isDraining: boolean): Promise<void> {
     receiving.abort();
     await Promise.allSettled(running);
+    if (isDraining) await handOver();
     await processes.close();
-    await turns.close(GRACE_MS);
+    await turns.close(isDraining ? DRAIN_GRACE_MS : GRACE_MS);
     ending.abort();
     await memory.close();
     for (const forget of unlisten) forget();
-    for (const { outbox: out } of connections.values()) await out.close();
-    for (const connection of held.values()) await connection.release();
+    await handOver();
     await store.runners.releaseLease({ name: EXPIRY_LEASE, runner });
     await life.retire();
     log.info({}, "the gateway has stopped");
   }
-  const stopOnce = (): Promise<void> => {
-    stopping ??= stop();
+  function stopOnce(isDraining = false): Promise<void> {
+    stopping ??= stop(isDraining);
     return stopping;
-  };
+  }
   const ended = Promise.race([failure.promise, Promise.all(running)]).then(
     () => stopOnce(),
     async (error: unknown) => {
@@ -228,7 +263,7 @@ async function runFlow(
     },
   );
   ended.catch(() => {}); // the caller handles it
-  return { stop: stopOnce, ended };
+  return { stop: () => stopOnce(), ended };
 }
 
 /** Leases all connections, or none. The error names the holders of the others. */
@@ -256,6 +291,27 @@ async function leaseAll(
     `Another gateway already runs and holds ${holders.join(", ") || missing.join(", ")}. Stop it with postrider gateway stop.`,
     { details: { leases: missing } },
   );
+}
+
+/** For a worker, which stores what the holder of the connection sends. It can neither edit nor look up a message. */
+function buildStoredConnection(
+  flow: Flow,
+  { name, account, traits, replyMode }: Platform,
+): PlatformConnection {
+  const cannotConnect = (): Promise<never> => Promise.reject(new Error("A worker does not connect."));
+  const platform: Platform = {
+    name,
+    account,
+    traits,
+    ...(replyMode !== undefined && { replyMode }),
+    run: cannotConnect,
+    send: cannotConnect,
+  };
+  return { platform, outbox: storedOutbox({ ...flow, platform }) };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
 function createTakenOverError(name: string): PostriderError {

@@ -64,12 +64,16 @@ export async function buildMessengerCommandContext(
       findCurrent,
       async stop(conversation) {
         const number = conversation ?? (await findCurrent())?.conversation.number;
-        return number !== undefined && turns.stop({ conversation: number }, STOP_WAIT_MS);
+        if (number === undefined) return false;
+        if (await turns.stop({ conversation: number }, STOP_WAIT_MS)) return true;
+        return flow.isShared && store.turns.requestStop({ conversation: number, now: clock.now() });
       },
       async cancelPending(conversation) {
         return (await store.inbox.cancelPending({ conversation, now: clock.now() })).map(getText);
       },
-      isAnswering: (session) => turns.isRunning(session),
+      isAnswering: (session) =>
+        turns.isRunning(session) ||
+        (flow.isShared && session !== undefined && store.turns.hasRunningTurn({ session })),
     },
     startBackgroundTask: (prompt) => startBackgroundTask(flow, source, prompt),
     ...(flow.toolHost !== undefined && { processes: flow.toolHost.processes }),
@@ -112,7 +116,7 @@ async function startBackgroundTask(flow: Flow, from: Source, prompt: string): Pr
       parts: [textPart(prompt)],
       origin: { platform: from.platform },
     },
-    claim: { runner, take: "one" },
+    ...(flow.hasRoom() && { claim: { runner, take: "one" } }),
   });
   const turn = accepted.duplicate || accepted.tooMany !== undefined ? undefined : accepted.turn;
   if (turn !== undefined) runInBackground(flow.log, "a background task", turns.run(turn));

@@ -20,14 +20,15 @@ export async function recover(flow: Flow): Promise<void> {
   await recoverTurns(flow);
 }
 
-async function recoverTurns(flow: Flow): Promise<void> {
+/** Runs the turns that no live process runs, as far as there is room. */
+export async function recoverTurns(flow: Flow): Promise<void> {
   const { store, clock, runner, turns } = flow;
   for (const session of turns.listUnfinished()) {
     const turn = turns.takeUnfinished(session);
     if (turn !== undefined) runInBackground(flow.log, "retrying a failed turn", turns.run(turn));
   }
   for (const { session, platform } of await store.turns.listClaimable({ now: clock.now() })) {
-    if (flow.signal.aborted) return;
+    if (flow.signal.aborted || !flow.hasRoom()) return;
     // A terminal claims its own turns.
     if (flow.getConnection(platform) === undefined || turns.isRunning(session)) continue;
     const [conversation] = await store.conversations.findConversations({ asker: SYSTEM, session });

@@ -1,12 +1,15 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listeners } from "../../test/support/listeners.ts";
+import { heldAgent } from "../../test/support/talking.ts";
 import { type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
+import type { GatewaySettings } from "../core/gateway-settings.ts";
 import { getText, textPart } from "../core/message.ts";
 import { platformTraits } from "../core/platforms.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { Platform, Receiver } from "../ports/platform.ts";
 import { localRunner } from "../system/local-runner.ts";
-import { startGateway } from "./gateway.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
 
 /** What all gateways of a test send, and who is connected. */
 interface Messenger {
@@ -47,21 +50,25 @@ function messenger(): Messenger {
   };
 }
 
-async function start(
-  home: Home,
-  room: Messenger,
-  name: string,
-  platforms: readonly ("telegram" | "discord")[],
-) {
+/** Options of one gateway of a test. */
+interface Started {
+  readonly platforms?: readonly ("telegram" | "discord")[];
+  readonly agent?: Agent;
+  readonly settings?: Partial<GatewaySettings>;
+  readonly worker?: boolean;
+}
+
+async function start(home: Home, room: Messenger, name: string, options: Started = {}): Promise<Gateway> {
   const { store, clock } = home;
+  const { platforms = ["telegram"], agent = echo, settings, worker = false } = options;
   const gateway = await startGateway({
     store,
     clock,
     runner: localRunner(),
-    standby: true,
+    ...(worker ? { worker } : { standby: true }),
     platforms: platforms.map((platform) => room.platform(name, platform)),
-    settings: { access: { everywhere: { allowAll: true }, platforms: {} }, streaming: false },
-    agent: echo,
+    settings: { access: { everywhere: { allowAll: true }, platforms: {} }, streaming: false, ...settings },
+    agent,
   });
   onTestFinished(() => gateway.stop());
   return gateway;
@@ -82,9 +89,9 @@ describe("two gateways in standby on one store", () => {
   it("have one connection to a platform: the second takes over when the first stops", async () => {
     const home = await openHome();
     const room = messenger();
-    const first = await start(home, room, "a", ["telegram"]);
+    const first = await start(home, room, "a");
     await room.until(() => room.connected.get("telegram"));
-    await start(home, room, "b", ["telegram"]);
+    await start(home, room, "b");
     await say(room, "one");
     await room.until(() => room.sent[0]);
     expect(room.connected.get("telegram")?.gateway).toBe("a");
@@ -101,7 +108,9 @@ describe("two gateways in standby on one store", () => {
   it("share the platforms", async () => {
     const home = await openHome();
     const room = messenger();
-    await Promise.all(["a", "b"].map((name) => start(home, room, name, ["telegram", "discord"])));
+    await Promise.all(
+      ["a", "b"].map((name) => start(home, room, name, { platforms: ["telegram", "discord"] })),
+    );
     await room.until(() => (room.connected.size === 2 ? true : undefined));
     expect(new Set([...room.connected.values()].map(({ gateway }) => gateway))).toEqual(new Set(["a", "b"]));
   });
@@ -110,7 +119,7 @@ describe("two gateways in standby on one store", () => {
     const home = await openHome();
     const { store, clock } = home;
     const room = messenger();
-    const first = await start(home, room, "a", ["telegram"]);
+    const first = await start(home, room, "a");
     await room.until(() => room.connected.get("telegram"));
     const [lease] = await store.runners.listLeases({ now: clock.now() });
     const other = localRunner();
@@ -123,5 +132,81 @@ describe("two gateways in standby on one store", () => {
     expect((await store.runners.listLeases({ now: clock.now() })).map(({ runner }) => runner.id)).toEqual([
       other.id,
     ]);
+  });
+});
+
+/** A gateway that runs no turn, and a worker that runs all. */
+async function withWorker() {
+  const home = await openHome();
+  const room = messenger();
+  const agent = heldAgent();
+  await start(home, room, "gateway", { settings: { maxTurns: 0 } });
+  await room.until(() => room.connected.get("telegram"));
+  const worker = await start(home, room, "worker", { agent, worker: true });
+  return { home, room, agent, worker };
+}
+
+describe("a worker", () => {
+  it("runs the turns for which the gateway has no room, and the gateway sends the answers", async () => {
+    const { room, agent } = await withWorker();
+    await say(room, "hello");
+    const answer = await agent.asked();
+    await answer.say("From the worker.");
+    answer.end();
+    await room.until(() => room.sent[0]);
+    expect(room.sent).toEqual([["gateway", "telegram", "From the worker."]]);
+  });
+
+  it("stops its turn after /stop in the chat, and /status there says that it answers", async () => {
+    const { room, agent } = await withWorker();
+    await say(room, "hello");
+    const answer = await agent.asked();
+    await say(room, "/status");
+    const [, , status] = await room.until(() => room.sent[0]);
+    expect(status).toContain("answering");
+    await say(room, "/stop");
+    const [, , stopped] = await room.until(() => room.sent[1]);
+    expect(stopped).toMatch(/^Stopped/);
+    await say(room, "again");
+    const next = await agent.asked();
+    expect(answer.signal.aborted).toBe(true);
+    expect(next.turn.history.map(getText)).toContain("again");
+    next.end();
+  });
+
+  it("is interrupted by the next message of the chat", async () => {
+    const { room, agent } = await withWorker();
+    await say(room, "first");
+    const first = await agent.asked();
+    await first.say("Once ");
+    await say(room, "second");
+    const second = await agent.asked();
+    expect(first.signal.aborted).toBe(true);
+    expect(second.turn.history.map(getText)).toEqual(["first", "Once ", "second"]);
+    second.end();
+  });
+});
+
+describe("a gateway that is asked to drain", () => {
+  it("hands its connection over at once, finishes its answer, which the other sends, and ends", async () => {
+    const home = await openHome();
+    const { store, clock } = home;
+    const room = messenger();
+    const agent = heldAgent();
+    const first = await start(home, room, "a", { agent });
+    await room.until(() => room.connected.get("telegram"));
+    await start(home, room, "b");
+    await say(room, "hello");
+    const answer = await agent.asked();
+    await answer.say("Half ");
+    const [lease] = await store.runners.listLeases({ now: clock.now() });
+    expect(await store.runners.requestDrain({ runner: lease?.runner.id ?? "", now: clock.now() })).toBe(true);
+    await room.until(() => (room.connected.get("telegram")?.gateway === "b" ? true : undefined));
+    expect(answer.signal.aborted).toBe(false);
+    await answer.say("done.");
+    answer.end();
+    await first.ended;
+    await room.until(() => room.sent[0]);
+    expect(room.sent).toEqual([["b", "telegram", "Half done."]]);
   });
 });

@@ -81,10 +81,11 @@ export async function runnerLife(options: RunnerLifeOptions): Promise<RunnerLife
       kept.set(name, { ...lease, renew });
       return {
         name,
-        ...lease,
+        hasLeft: lease.hasLeft,
         renew,
         async release() {
           kept.delete(name);
+          lease.expire();
           await finishRound();
           await store.runners.releaseLease({ name, runner: runner.id });
         },
@@ -100,7 +101,10 @@ export async function runnerLife(options: RunnerLifeOptions): Promise<RunnerLife
   };
 }
 
-type RenewableLease = Pick<KeptLease, "renew" | "hasLeft">;
+interface RenewableLease extends Pick<KeptLease, "renew" | "hasLeft"> {
+  /** Nothing is left of it from now on. */
+  expire(): void;
+}
 
 function renewableLease(
   { store, clock, runner }: RunnerLifeOptions,
@@ -108,6 +112,7 @@ function renewableLease(
 ): RenewableLease {
   let until: DueTime | undefined;
   let isRenewing = false;
+  let isExpired = false;
 
   async function renew(): Promise<boolean> {
     // Computed before the store is asked: the lease lasts at least until then.
@@ -125,8 +130,11 @@ function renewableLease(
 
   return {
     renew,
+    expire() {
+      isExpired = true;
+    },
     hasLeft(ms) {
-      if (until === undefined) return false;
+      if (until === undefined || isExpired) return false;
       const lastMoment = { monotonic: until.monotonic - ms, system: until.system - ms };
       if (!isDue(lastMoment, clock)) return true;
       // The clock was set ahead, or the machine slept: the next heartbeat would be too late.

@@ -43,6 +43,7 @@ export interface ActiveTurns {
   /** Sessions with such a turn. */
   listUnfinished(): readonly string[];
   isRunning(session?: string): boolean;
+  count(): number;
   /** Stops the selected answers, and resolves when their ends are stored or after `timeoutMs`. False if there are none. */
   stop(selector?: TurnSelector, timeoutMs?: number): Promise<boolean>;
   /** Aborts when no further turn starts. */
@@ -167,6 +168,7 @@ export function activeTurns(options: ActiveTurnsOptions): ActiveTurns {
     },
     listUnfinished: () => [...unfinished.keys()],
     isRunning: (session) => (session === undefined ? running.size > 0 : running.has(session)),
+    count: () => running.size,
     stop,
     closing: closing.signal,
     async close(graceMs = 0) {

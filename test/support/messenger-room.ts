@@ -93,6 +93,8 @@ export async function messengerRoom(
     log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     hooks: { emit: async () => {} },
     turns,
+    hasRoom: () => true,
+    isShared: false,
     signal: turns.closing,
     settings: () => settings,
     agent: () => agent,

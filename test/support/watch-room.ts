@@ -122,6 +122,8 @@ export async function watcher(
     onEvent: nothing,
   });
   const flow: Flow = {
+    hasRoom: () => true,
+    isShared: false,
     store,
     sessions,
     clock,

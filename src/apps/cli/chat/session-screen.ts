@@ -81,7 +81,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     ]);
     if (now === undefined || session.id !== id) return;
     session = now;
-    const isAnswering = chat.isAnswering();
+    const isAnswering = await chat.isAnswering();
     status.set({
       session,
       length: length ?? 0,
@@ -101,7 +101,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     try {
       for await (const message of sessions.follow(who, id, { after: messageCount, signal })) {
         // Our own answer is drawn already; its number is known only when the turn ends.
-        if (chat.isAnswering() && message.role !== "user") held.push(message);
+        if ((await chat.isAnswering()) && message.role !== "user") held.push(message);
         else show(message);
         await refresh();
       }
