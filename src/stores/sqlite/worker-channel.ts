@@ -27,7 +27,9 @@ interface PendingCall {
 const WORKER_FILE = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
 /** How long this thread waits awake for the answer to a single call. Longer than a commit to a disk in memory. */
-const SPIN_MS = 0.15;
+const SPIN_MS = 0.2;
+/** Including the time to wake up. */
+const SHORT_WAIT_MS = 0.3;
 /** Other events of this thread wait no longer than this for calls that are answered one after the other. */
 const MAX_BLOCKED_MS = 1;
 
@@ -37,9 +39,9 @@ export function openWorkerChannel(
 ): Promise<WorkerChannel> {
   const { port1: port, port2 } = new MessageChannel();
   const awake = new Int32Array(new SharedArrayBuffer(4));
-  const gate = createSpinGate(SPIN_MS);
-  /** When the event loop last came to a message. */
-  let lastEvent = 0;
+  const gate = createSpinGate(SHORT_WAIT_MS);
+  /** When the event loop last came to a message, and when this thread last posted calls. */
+  let [lastEvent, lastPost] = [0, 0];
   const worker = new Worker(WORKER_FILE, {
     workerData: { ...start, port: port2, awake } satisfies WorkerStart,
     transferList: [port2],
@@ -96,6 +98,7 @@ export function openWorkerChannel(
       for (const call of calls) postAlone(call);
       return;
     }
+    lastPost = performance.now();
     receiveSoon();
   }
 
@@ -133,21 +136,18 @@ export function openWorkerChannel(
    */
   function receiveSoon(): void {
     if (pending.size !== 1 || Atomics.load(awake, 0) === 0 || !gate.isOpen()) return;
-    const from = performance.now();
-
-    if (from > lastEvent + MAX_BLOCKED_MS) return;
-    let now = from;
-    for (; now < from + SPIN_MS; now = performance.now()) {
+    if (lastPost > lastEvent + MAX_BLOCKED_MS) return;
+    while (performance.now() < lastPost + SPIN_MS) {
       const message: FromWorker | undefined = receiveMessageOnPort(port)?.message;
       if (message === undefined) continue;
-      receive(message);
-      break;
+      gate.record(0);
+      return receive(message);
     }
-    gate.record(now - from);
   }
 
   port.on("message", (message: FromWorker) => {
     lastEvent = performance.now();
+    gate.record(lastEvent - lastPost);
     receive(message);
   });
 
