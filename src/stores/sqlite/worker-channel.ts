@@ -141,7 +141,8 @@ export function openWorkerChannel(
       const message: FromWorker | undefined = receiveMessageOnPort(port)?.message;
       if (message === undefined) continue;
       gate.record(0);
-      return receive(message);
+      receive(message);
+      return;
     }
   }
 
