@@ -26,6 +26,9 @@ const EVERY: readonly Outbound[] = schedule(
   ["idempotent", "can_be_looked_up", "unknowable"],
 );
 
+/** The crash points are calls of the store. `gateway-load.test.ts` and `gateway-clock.test.ts` kill gateways with threads. */
+const STORE_MODE = schedule("in-process" as const, "workers" as const);
+
 /** For tests whose result does not depend on the way of sending: one way, and at full length all of them. */
 const inOneWay = (outbound: Outbound) => it.runIf(isProof || outbound === "unknowable");
 
@@ -69,6 +72,7 @@ async function stage(
     file,
     judge: { url: judge.url, token: judge.token, effects: judge.effects },
     outbound,
+    storeMode: STORE_MODE,
     ...more,
   };
   const start = (others: Partial<ChildOptions>): Child => {

@@ -3,6 +3,7 @@ import { isMarkedAsRepeated } from "../src/core/repetition.ts";
 import type { ChatMessage } from "../src/testing/fake-telegram/index.ts";
 import { cli } from "./support/cli.ts";
 import { look } from "./support/database.ts";
+import { schedule } from "./support/schedule.ts";
 import { digest } from "./telegram-gateway/describing-agent.ts";
 import type { TelegramChildLine, TelegramChildOptions } from "./telegram-gateway/gateway-process.ts";
 import {
@@ -38,6 +39,9 @@ const ANSWERS = [
   { to: "", say: ["You said: ", { echo: true }] },
 ];
 
+/** The threads of the store take half of a start; `telegram-load.test.ts` and `gateway-command.test.ts` run with them. */
+const GATEWAY: Partial<TelegramChildOptions> = { storeMode: schedule("in-process", "workers") };
+
 let telegram: OtherSide;
 
 beforeAll(async () => {
@@ -47,13 +51,13 @@ beforeAll(async () => {
 
 /** A bot and a home for one test only. */
 function ownScene({ onTestFinished }: TestContext): Scene {
-  return sceneOf(telegram, onTestFinished);
+  return sceneOf(telegram, onTestFinished, GATEWAY);
 }
 
 /** A gateway that several tests share, each in its own chats. */
 async function shared(agent: NonNullable<TelegramChildOptions["agent"]>) {
   const tidy: (() => Promise<void>)[] = [];
-  const scene = sceneOf(telegram, (one) => void tidy.push(one));
+  const scene = sceneOf(telegram, (one) => void tidy.push(one), GATEWAY);
   await scene.start({ agent }).ready();
   return { scene, stop: async () => void (await Promise.all(tidy.map((one) => one()))) };
 }

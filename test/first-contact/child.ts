@@ -22,6 +22,8 @@ export type Order =
       readonly from: number;
       readonly everyMs: number;
     }
+  /** The first message of one source, while the parent holds the write lock. */
+  | { readonly do: "meet while locked"; readonly source: SourceInput; readonly index: number }
   /** Create a new database with one session. */
   | {
       readonly do: "make";
@@ -36,6 +38,9 @@ export type Mode = "workers" | "in-process";
 export type Answer =
   | { readonly said: "ready" | "store open" }
   | { readonly said: "met"; readonly contacts: readonly Contact[] }
+  /** The store has the request; the process cannot have its result before the lock is released. */
+  | { readonly said: "asked"; readonly index: number }
+  | { readonly said: "met while locked"; readonly index: number; readonly contact: Contact }
   | { readonly said: "made"; readonly session: string; readonly error?: string };
 
 export interface Contact {
@@ -64,6 +69,11 @@ for await (const order of told<Order>()) {
       contacts.push(await meet(source));
     }
     tell({ said: "met", contacts });
+  } else if (order.do === "meet while locked") {
+    const { source, index } = order;
+    const meeting = meet(source);
+    tell({ said: "asked", index });
+    tell({ said: "met while locked", index, contact: await meeting });
   } else {
     const { file, session, mode } = order;
     await until(order.at);

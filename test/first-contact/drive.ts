@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import Database from "better-sqlite3";
 import type { SourceInput } from "../../src/index.ts";
 import { type Child, startChild } from "../support/child.ts";
 import { look } from "../support/database.ts";
@@ -18,7 +19,14 @@ export interface ContactReport {
   readonly errors: string[];
 }
 
-/** Two processes handle the first contact of each of many people at the same instant. */
+/** The share of contacts for which the write lock makes sure that both processes are busy with it at once. */
+const LOCKED_SHARE = 1 / 4;
+
+/**
+ * Two processes handle the first contact of each of many people. They meet most people at the same instant, so that any
+ * two steps can meet; on a busy machine one process may be done before the other runs. They meet the rest while this
+ * process holds the write lock, until both have asked.
+ */
 export async function driveFirstContacts(plan: {
   readonly file: string;
   readonly seed: number;
@@ -34,19 +42,51 @@ export async function driveFirstContacts(plan: {
     };
     ask({ do: "open store", file: plan.file });
     await Promise.all(children.map((child) => child.heard<Answer>(({ said }) => said === "store open")));
-    ask({ do: "meet", sources, from: instant() + 50, everyMs: plan.everyMs });
-    const [left, right] = await Promise.all(children.map(met));
+    const timed = sources.slice(0, Math.floor(plan.contacts * (1 - LOCKED_SHARE)));
+    ask({ do: "meet", sources: timed, from: instant() + 50, everyMs: plan.everyMs });
+    const met = await Promise.all(children.map(readMet));
+    const metWhileLocked = await meetWhileLocked(plan.file, children, sources.slice(timed.length));
+    const [left = [], right = []] = met.map((contacts, at) => [...contacts, ...(metWhileLocked[at] ?? [])]);
     for (const { process } of children) process.stdin?.end();
     await Promise.all(children.map(({ ended }) => ended));
-    return compare(plan.file, left ?? [], right ?? [], plan.contacts);
+    return compare(plan.file, left, right, plan.contacts);
   } finally {
     for (const { process } of children) process.kill("SIGKILL");
   }
 }
 
-async function met(child: Child): Promise<readonly Contact[]> {
+async function readMet(child: Child): Promise<readonly Contact[]> {
   const answer = await child.heard<Answer>(({ said }) => said === "met");
   return answer.said === "met" ? answer.contacts : [];
+}
+
+/** The contacts of each process. Neither can finish one before the other has started it. */
+async function meetWhileLocked(
+  file: string,
+  children: readonly Child[],
+  sources: readonly SourceInput[],
+): Promise<readonly (readonly Contact[])[]> {
+  const contacts: Contact[][] = children.map(() => []);
+  const lock = new Database(file, { fileMustExist: true, timeout: 30_000 });
+  try {
+    for (const [index, source] of sources.entries()) {
+      const hear = (said: "asked" | "met while locked"): Promise<readonly Answer[]> =>
+        Promise.all(
+          children.map((child) =>
+            child.heard<Answer>((answer) => answer.said === said && answer.index === index),
+          ),
+        );
+      lock.exec("begin immediate");
+      for (const child of children) child.tell({ do: "meet while locked", source, index } satisfies Order);
+      await hear("asked");
+      lock.exec("rollback");
+      for (const [at, answer] of (await hear("met while locked")).entries())
+        if (answer.said === "met while locked") contacts[at]?.push(answer.contact);
+    }
+  } finally {
+    lock.close();
+  }
+  return contacts;
 }
 
 /** Direct chats, groups with a conversation per person, and shared threads. */

@@ -1,8 +1,5 @@
 import { createInterface } from "node:readline";
 import { script } from "../../src/agents/script.ts";
-import { buildToolHost } from "../../src/apps/build-tool-host.ts";
-import { connectHomeProcesses } from "../../src/apps/connect-home-processes.ts";
-import { resolveHome } from "../../src/apps/home.ts";
 import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import type { PlatformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
@@ -11,6 +8,8 @@ import { localRunner, NO_RESET, sqliteStore, systemClock } from "../../src/index
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Log } from "../../src/ports/log.ts";
+import type { Store } from "../../src/ports/store.ts";
+import type { ToolHost } from "../../src/turns/build-tools.ts";
 import { endWithParent, say } from "../support/child.ts";
 import { errandAgent } from "./errand-agent.ts";
 import { fakePlatform } from "./fake-platform.ts";
@@ -38,6 +37,8 @@ export interface ChildOptions {
   readonly agent?: "telling" | { readonly script: unknown };
   /** The maximum size of the database. */
   readonly maxBytes?: number;
+  /** How the store runs; by default as in the program. To start its threads takes half of the processor time of a start. */
+  readonly storeMode?: "workers" | "in-process";
   /** The error of its system clock, changed later by lines of `{ aheadMs }`. */
   readonly aheadMs?: number;
   /** The home folder of the database: agents get tools, and its keeper runs their processes. */
@@ -58,10 +59,11 @@ export async function runGateway(
   changed: (agent: Agent) => Agent = (agent) => agent,
 ): Promise<void> {
   const { file, judge, outbound, killAt, streaming = false, busy = "queue", maxBytes, home } = options;
+  const { storeMode: mode = "workers" } = options;
   endWithParent();
   const hit = killSwitch(killAt, options.slowAt);
   const store = watchStore(
-    await sqliteStore({ file, mode: "workers", ...(maxBytes !== undefined && { maxBytes }) }),
+    await sqliteStore({ file, mode, ...(maxBytes !== undefined && { maxBytes }) }),
     hit,
   );
   const platform = fakePlatform({
@@ -88,15 +90,7 @@ export async function runGateway(
     memory: { enabled: true, flush: true },
     ...options.settings,
   };
-  const equipment =
-    home === undefined
-      ? undefined
-      : buildToolHost({
-          home: resolveHome({ POSTRIDER_HOME: home }),
-          environment: process.env,
-          processes: connectHomeProcesses({ folder: home }, store, systemClock),
-          config: () => undefined,
-        });
+  const equipment = home === undefined ? undefined : await buildEquipment(home, store);
   const gateway = await startGateway({
     ...(equipment !== undefined && { toolHost: equipment }),
     store,
@@ -116,6 +110,21 @@ export async function runGateway(
       .then(() => equipment?.processes.close())
       .then(() => store.close())
       .then(() => process.exit(0));
+  });
+}
+
+/** Loaded only if it is needed: most gateways have no tools, and start faster without these modules. */
+async function buildEquipment(home: string, store: Store): Promise<ToolHost> {
+  const [{ buildToolHost }, { connectHomeProcesses }, { resolveHome }] = await Promise.all([
+    import("../../src/apps/build-tool-host.ts"),
+    import("../../src/apps/connect-home-processes.ts"),
+    import("../../src/apps/home.ts"),
+  ]);
+  return buildToolHost({
+    home: resolveHome({ POSTRIDER_HOME: home }),
+    environment: process.env,
+    processes: connectHomeProcesses({ folder: home }, store, systemClock),
+    config: () => undefined,
   });
 }
 

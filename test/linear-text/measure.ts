@@ -1,3 +1,4 @@
+import { threadCpuMsOf } from "../support/cpu-time.ts";
 import type { Generator } from "./strings.ts";
 
 /** The first size, and the factor between two sizes. A function that is far from linear fails at a small size. */
@@ -16,7 +17,7 @@ const DOUBLINGS = 3;
 const REPEATS = 4;
 /** A bounded function takes long, so two runs are as good as four of a short one. */
 const BOUNDED_REPEATS = 2;
-/** A busy machine can slow down three sizes in a row, each a little more. A function that is not linear grows every time. */
+/** Work of other processes in the shared caches can slow down three sizes in a row. A function that is not linear grows every time. */
 const CONFIRMATIONS = 3;
 /** A bounded function takes as long for any text beyond its bound; preparing the text may add to it. */
 const BOUNDED_GROWTH = 1.6;
@@ -88,8 +89,7 @@ function leastTime(run: Run, text: string, repeats: number = REPEATS): number {
   return least;
 }
 
+/** In processor time: on a busy machine, a run longer than a time slice waits for others, and a shorter one does not. */
 function timeOf(run: Run, text: string): number {
-  const before = performance.now();
-  run(text);
-  return performance.now() - before;
+  return threadCpuMsOf(() => run(text));
 }

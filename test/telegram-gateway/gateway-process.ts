@@ -19,6 +19,8 @@ export interface TelegramChildOptions {
   /** The answers of a script; `echo` repeats, `describing` describes its input. */
   readonly agent?: "echo" | "describing" | { readonly answers: readonly unknown[] };
   readonly settings?: Partial<GatewaySettings>;
+  /** How the store runs; by default as in the program. */
+  readonly storeMode?: "workers" | "in-process";
 }
 
 /** Its output, one value per line. */
@@ -54,7 +56,7 @@ export async function runTelegramGateway(options: TelegramChildOptions): Promise
     memory: { enabled: true, flush: true },
     ...options.settings,
   };
-  const store = await sqliteStore({ file, mode: "workers" });
+  const store = await sqliteStore({ file, mode: options.storeMode ?? "workers" });
   const tell = (error: unknown): void => {
     const { message } = error as Error;
     const code = error instanceof PostriderError ? error.code : "internal";

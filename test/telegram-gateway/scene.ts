@@ -76,7 +76,12 @@ export interface Scene extends Bot {
   start(more?: Partial<TelegramChildOptions>): RunningGateway;
 }
 
-export function sceneOf(side: OtherSide, atEnd: (tidy: () => Promise<void>) => void): Scene {
+/** The options of every gateway of this scene. */
+export function sceneOf(
+  side: OtherSide,
+  atEnd: (tidy: () => Promise<void>) => void,
+  given: Partial<TelegramChildOptions> = {},
+): Scene {
   const bot = side.bot();
   const folder = temporaryFolder();
   const file = join(folder.path, "postrider.db");
@@ -90,7 +95,8 @@ export function sceneOf(side: OtherSide, atEnd: (tidy: () => Promise<void>) => v
     home: folder.path,
     file,
     start(more = {}) {
-      const child = startTelegramChild({ file, token: bot.token, apiRoot: side.fake.url, ...more });
+      const options = { file, token: bot.token, apiRoot: side.fake.url, ...given };
+      const child = startTelegramChild({ ...options, ...more });
       children.push(child);
       return child;
     },
