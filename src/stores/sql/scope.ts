@@ -23,7 +23,7 @@ export type Scope =
   | {
       readonly kind: "chat";
       readonly profile: string;
-      readonly source: Pick<Source, "platform" | "chatId" | "userId" | "userIdAlt">;
+      readonly source: Pick<Source, "platform" | "chatId" | "threadId" | "userId" | "userIdAlt">;
     }
   | {
       readonly kind: "conversation" | "turn" | "approval" | "flush" | "delivery" | "inbox";
