@@ -13,6 +13,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import type { Client } from "pg";
 
 /** The url of a server that the tests may use instead of starting one. Its user must be a superuser. */
 const GIVEN = process.env.POSTRIDER_TEST_POSTGRES;
@@ -59,6 +60,22 @@ export function findTestServer(): Promise<string> {
   if (GIVEN) return Promise.resolve(GIVEN);
   shared ??= startSharedServer();
   return shared;
+}
+
+let admin: Promise<Client> | undefined;
+
+/** A connection of the superuser to the shared server, for what a store cannot do. */
+export function connectTestServer(): Promise<Client> {
+  admin ??= (async () => {
+    const { Client } = (await import("pg")).default;
+    const client = new Client({ connectionString: await findTestServer() });
+    client.on("error", () => {}); // the server ends with the run
+    await client.connect();
+    // A worker ends without closing it.
+    client.unref();
+    return client;
+  })();
+  return admin;
 }
 
 async function startSharedServer(): Promise<string> {

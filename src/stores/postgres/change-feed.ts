@@ -16,6 +16,7 @@ export interface ChangeFeedOptions {
   readonly ownPayload: string;
   /** A pooler gives no connection on which LISTEN works; then the feed polls often. */
   readonly canListen: boolean;
+  /** A connection that only the feed uses. */
   connect(): Promise<PgClient>;
 }
 
@@ -26,95 +27,94 @@ const SLOW_POLL_MS = 5000;
 const FAST_POLL_MS = 150;
 const MAX_BACK_OFF_MS = 5000;
 
-/** Tells listeners of commits of all stores on this database. It is connected only while somebody listens. */
-export function createChangeFeed(options: ChangeFeedOptions): ChangeFeed {
+/**
+ * Tells listeners of commits of all stores on this database. It listens from the start, on the connection that opened the
+ * store: a listener that is added later misses nothing and hears of nothing earlier.
+ */
+export async function startChangeFeed(options: ChangeFeedOptions, first: PgClient): Promise<ChangeFeed> {
   const listeners = new Set<() => void>();
-  let running: { readonly done: Promise<void>; readonly stop: AbortController } | undefined;
-  let isClosed = false;
-
+  const stop = new AbortController();
   /** Each in its own microtask: a failing listener must not fail the write. */
-  function notify(): void {
+  const notify = (): void => {
     for (const listener of listeners) queueMicrotask(listener);
-  }
-  function start(): void {
-    const stop = new AbortController();
-    const before = running?.done;
-    const done = (async () => {
-      await before;
-      await followChanges(options, notify, stop.signal);
-    })();
-    running = { done, stop };
-  }
+  };
+  const hasListeners = (): boolean => listeners.size > 0;
+  const feed = { ...options, notify, hasListeners, signal: stop.signal };
+  const done = followChanges(feed, await follow(feed, first));
   return {
     onChange(listener) {
       listeners.add(listener);
-      if (listeners.size === 1 && !isClosed) start();
       return () => {
-        if (listeners.delete(listener) && listeners.size === 0) running?.stop.abort();
+        listeners.delete(listener);
       };
     },
     notify,
     async close() {
-      isClosed = true;
-      running?.stop.abort();
-      await running?.done;
+      stop.abort();
+      await done;
     },
   };
 }
 
-/** Follows the changes until the signal, through as many connections as it takes. */
-async function followChanges(
-  options: ChangeFeedOptions,
-  notify: () => void,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let failures = 0; !signal.aborted; failures += 1) {
-    try {
-      await followConnection(options, notify, signal, () => {
-        failures = 0;
-      });
-    } catch {
-      // The database is away, which every call reports. The next connection wakes all listeners.
-    }
-    await pause(computeBackOff(failures, MAX_BACK_OFF_MS), signal);
-  }
+interface Feed extends ChangeFeedOptions {
+  notify(): void;
+  hasListeners(): boolean;
+  readonly signal: AbortSignal;
 }
 
-async function followConnection(
-  { connect, channel, ownPayload, canListen }: ChangeFeedOptions,
-  notify: () => void,
-  signal: AbortSignal,
-  onConnected: () => void,
-): Promise<void> {
-  const client = await connect();
+interface FollowedConnection {
+  readonly client: PgClient;
+  /** Aborts when the connection has ended. */
+  readonly ended: AbortSignal;
+}
+
+async function follow(
+  { channel, ownPayload, canListen, notify }: Feed,
+  client: PgClient,
+): Promise<FollowedConnection> {
   const ended = new AbortController();
   client.on("error", () => ended.abort());
   client.on("end", () => ended.abort());
-  try {
-    const either = AbortSignal.any([signal, ended.signal]);
-    if (canListen) {
-      client.on("notification", ({ payload }) => {
-        if (payload !== ownPayload) notify();
-      });
-      await client.query(`listen ${quoteName(channel)}`);
+  client.on("notification", ({ payload }) => {
+    if (payload !== ownPayload) notify();
+  });
+  if (canListen) await client.query(`listen ${quoteName(channel)}`);
+  return { client, ended: ended.signal };
+}
+
+/** Follows the changes until the signal, through as many connections as it takes. */
+async function followChanges(feed: Feed, first: FollowedConnection): Promise<void> {
+  let followed: FollowedConnection | undefined = first;
+  for (let failures = 0; !feed.signal.aborted; failures += 1) {
+    try {
+      if (followed === undefined) {
+        followed = await follow(feed, await feed.connect());
+        // Anything may have happened meanwhile.
+        feed.notify();
+      }
+      failures = 0;
+      await pollConnection(feed, followed);
+    } catch {
+      // The database is away, which every call reports. The next connection wakes all listeners.
     }
-    onConnected();
-    // Anything may have happened before.
-    notify();
-    let last = await readSnapshot(client);
-    while (!either.aborted) {
-      await pause(canListen ? SLOW_POLL_MS : FAST_POLL_MS, either);
-      if (either.aborted) return;
-      const snapshot = await readSnapshot(client);
-      if (snapshot !== last) notify();
-      last = snapshot;
-    }
-  } finally {
-    await client.end().catch(() => {}); // it may have ended already
+    await followed?.client.end().catch(() => {}); // it may have ended already
+    followed = undefined;
+    await pause(computeBackOff(failures, MAX_BACK_OFF_MS), feed.signal);
   }
 }
 
-async function readSnapshot(client: PgClient): Promise<string> {
-  const { rows } = await client.query(snapshotSql);
-  return (rows[0] as { snapshot: string }).snapshot;
+/** Until the connection or the feed ends. Rejects if the connection does not answer. */
+async function pollConnection(feed: Feed, { client, ended }: FollowedConnection): Promise<void> {
+  const either = AbortSignal.any([feed.signal, ended]);
+  let last: string | undefined;
+  while (!either.aborted) {
+    if (feed.canListen || feed.hasListeners()) {
+      const { rows } = await client.query(snapshotSql);
+      const { snapshot } = rows[0] as { snapshot: string };
+      // The first snapshot has nothing to be compared with; without LISTEN, it may be a change.
+      if (last === undefined ? !feed.canListen : snapshot !== last) feed.notify();
+      last = snapshot;
+    } else last = undefined;
+    await pause(feed.canListen ? SLOW_POLL_MS : FAST_POLL_MS, either);
+  }
 }

@@ -155,7 +155,8 @@ function lockRows(schema: string, scopes: readonly Scope[]): LockStatement[] {
   return [...memories, ...rows];
 }
 
-/** A flush changes the memory of the owner of its session. */
+/** A flush changes the memory of its session: `getMemoryOwner` in SQL. */
 const flushMemoryLockSql = `
-select pg_advisory_xact_lock(hashtextextended(? || s.owner, 0))
+select pg_advisory_xact_lock(hashtextextended(
+  ? || case when s.audience <> s.owner then s.owner || ' in ' || s.audience else s.owner end, 0))
 from flushes f join sessions s on s.n = f.session where f.n = ?`;

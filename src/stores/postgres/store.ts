@@ -7,9 +7,9 @@ import {
   type OperationKind,
 } from "../sql-async/generated/operations.ts";
 import { indexMessages } from "../sql-async/generated/search.ts";
-import { createChangeFeed } from "./change-feed.ts";
+import { type ChangeFeed, startChangeFeed } from "./change-feed.ts";
 import { describeDatabase } from "./connection-url.ts";
-import { buildClientConfig, loadDriver } from "./driver.ts";
+import { buildClientConfig, loadDriver, type PgClient } from "./driver.ts";
 import { createIndexer } from "./indexer.ts";
 import { migrateSchema } from "./migrate.ts";
 import { type PostgresOptions, readOptions } from "./options.ts";
@@ -35,17 +35,21 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     await client.connect();
     return client;
   };
-  try {
-    const client = await connect();
-    try {
-      await migrateSchema(client, schema, database);
-    } finally {
-      await client.end().catch(() => {}); // it may be gone already
-    }
-  } catch (error) {
-    throw toPostgresStoreError(error, database);
-  }
+  const ownPayload = randomHex(8);
+  const channel = `postrider ${schema}`;
+  const changes = await prepareDatabase();
 
+  async function prepareDatabase(): Promise<ChangeFeed> {
+    let client: PgClient | undefined;
+    try {
+      client = await connect();
+      await migrateSchema(client, schema, database);
+      return await startChangeFeed({ channel, ownPayload, canListen: settings.canListen, connect }, client);
+    } catch (error) {
+      await client?.end().catch(() => {}); // it may be gone already
+      throw toPostgresStoreError(error, database);
+    }
+  }
   const pool = new driver.Pool({ ...config, pipeline: true, max: settings.poolSize });
   pool.on("error", () => {}); // an idle connection ended; the next call gets another
   const statements = createStatementCache(schema, settings.isNamed);
@@ -59,9 +63,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     clock: settings.clock,
     store: pool,
   });
-  const ownPayload = randomHex(8);
-  const channel = `postrider ${schema}`;
-  const changes = createChangeFeed({ channel, ownPayload, canListen: settings.canListen, connect });
   const notifyStatement = statements.prepare(notifySql);
   const indexer = createIndexer((limit) =>
     write({

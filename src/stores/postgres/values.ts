@@ -2,7 +2,6 @@ import { PostriderError } from "../../core/errors.ts";
 
 /** A code point that Unicode reserves for such uses. PostgreSQL accepts no NUL in a text. */
 const ESCAPE = "\ufdd0";
-// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is the character to escape
 const TO_ESCAPE = /[\0\ufdd0]/g;
 const ESCAPED = /\ufdd0([0\ufdd0])/g;
 
