@@ -1,27 +1,33 @@
 import { hostname } from "node:os";
 import type { Store } from "../../src/ports/store.ts";
+import { type Connections, openConnections } from "../../src/stores/postgres/connections.ts";
+import { type PostgresOptions, readOptions } from "../../src/stores/postgres/options.ts";
 import { TABLES } from "../../src/stores/postgres/schema.ts";
-import { openPostgresStore, type PostgresStore } from "../../src/stores/postgres/store.ts";
+import { composeStore, openPostgresStore, type PostgresStore } from "../../src/stores/postgres/store.ts";
 import { localRunner } from "../../src/system/local-runner.ts";
 import { readStartTicks } from "../../src/system/process-identity.ts";
 import type { StoreHarness } from "../../src/testing/index.ts";
 import { connectTestServer, findTestServer } from "./postgres-server.ts";
 
 /**
- * A harness for the contract. All rules of a file use one schema, one after the other, because creating its tables takes
- * longer than most rules.
+ * A harness for the contract. All rules of a file use one schema and one pool, one after the other: creating tables and
+ * connecting takes longer than most rules. A second store has its own connections.
  */
-export function postgresHarness(schema: string): StoreHarness {
+export function postgresHarness(schema: string): StoreHarness & { close(): Promise<void> } {
   const opened = new Set<PostgresStore>();
+  let shared: Promise<Connections> | undefined;
+  const buildOptions = async (): Promise<PostgresOptions> => ({
+    url: await findTestServer(),
+    schema,
+    // The rules have fixed times.
+    clock: "caller",
+    poolSize: 4,
+    applicationName: `contract ${schema}`,
+  });
+  const connect = async (): Promise<Connections> => openConnections(readOptions(await buildOptions()));
   const openStore = async (): Promise<Store> => {
-    const store = await openPostgresStore({
-      url: await findTestServer(),
-      schema,
-      // The rules have fixed times.
-      clock: "caller",
-      poolSize: 4,
-      applicationName: `contract ${schema}`,
-    });
+    shared ??= connect();
+    const store = composeStore(await shared);
     opened.add(store);
     return store;
   };
@@ -35,7 +41,11 @@ export function postgresHarness(schema: string): StoreHarness {
       await store.close();
       return openStore();
     },
-    openSecond: openStore,
+    async openSecond() {
+      const store = await openPostgresStore(await buildOptions());
+      opened.add(store);
+      return store;
+    },
     async destroy() {
       const stores = [...opened];
       opened.clear();
@@ -51,6 +61,9 @@ export function postgresHarness(schema: string): StoreHarness {
       started: readStartTicks(process.ppid) ?? "",
     }),
     ownRunner: () => localRunner(),
+    async close() {
+      await (await shared)?.close();
+    },
   };
 }
 

@@ -1,7 +1,9 @@
-import { describe, it } from "vitest";
+import { afterAll, describe, it } from "vitest";
 import { postgresHarness } from "../../../test/support/postgres-harness.ts";
 import { storeContract } from "../../testing/index.ts";
 
 describe("a store on PostgreSQL", () => {
-  storeContract({ describe, it }, postgresHarness("contract"));
+  const harness = postgresHarness("contract");
+  afterAll(() => harness.close());
+  storeContract({ describe, it }, harness);
 });

@@ -2,7 +2,7 @@ import { pause } from "../../system/pause.ts";
 import type { Scope } from "../sql/scope.ts";
 import type { Db } from "../sql-async/generated/db.ts";
 import type { StatementStream } from "./connection.ts";
-import type { PgPool } from "./driver.ts";
+import type { Connections } from "./connections.ts";
 import { isCommitted } from "./find-outcome.ts";
 import { buildLocks } from "./locks.ts";
 import { acquireClient, computeBackOff } from "./pool.ts";
@@ -15,15 +15,6 @@ import {
   type TransactionSettings,
   UnknownOutcomeError,
 } from "./transaction.ts";
-
-export interface WriterSettings extends TransactionSettings {
-  readonly pool: PgPool;
-  readonly schema: string;
-  /** Names the database in errors. */
-  readonly database: string;
-  /** How long a call waits for a database that is away. */
-  readonly retryMs: number;
-}
 
 export interface Write<Result> {
   readonly scopes: readonly Scope[];
@@ -41,8 +32,10 @@ const MAX_CONFLICTS = 20;
 const MAX_CONFLICT_PAUSE_MS = 100;
 
 /** Runs operations in transactions, and again where that is safe. */
-export function createTransactionRunner(settings: WriterSettings): TransactionRunner {
-  const { pool, schema, database, retryMs } = settings;
+export function createTransactionRunner(connections: Connections): TransactionRunner {
+  const { pool, database, statements } = connections;
+  const { schema, retryMs, localSettings, clock } = connections.settings;
+  const settings: TransactionSettings = { statements, localSettings, clock, store: {} };
   const queue = createScopeQueue();
 
   async function write<Result>({ scopes, run, beforeCommit }: Write<Result>): Promise<Result> {
