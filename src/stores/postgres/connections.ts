@@ -42,6 +42,7 @@ export async function openConnections(settings: StoreSettings): Promise<Connecti
     const changes = await startChangeFeed({ channel, ownPayload, canListen, connect }, first);
     const pool = new driver.Pool({ ...config, pipeline: true, max: settings.poolSize });
     pool.on("error", () => {}); // an idle connection ended; the next call gets another
+    pool.on("connect", (client) => client.on("error", () => {})); // the query in progress reports it
     return {
       settings,
       database,

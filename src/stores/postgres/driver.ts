@@ -34,6 +34,7 @@ export interface PooledClient extends PgClient {
 export interface PgPool {
   connect(): Promise<PooledClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect", listener: (client: PgClient) => void): unknown;
   end(): Promise<void>;
 }
 
