@@ -72,7 +72,7 @@ export function connectTestServer(): Promise<Client> {
     client.on("error", () => {}); // the server ends with the run
     await client.connect();
     // A worker ends without closing it.
-    client.unref();
+    (client as unknown as { unref(): void }).unref();
     return client;
   })();
   return admin;

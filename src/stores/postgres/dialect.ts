@@ -20,5 +20,6 @@ export const postgresDialect: Dialect = {
     `(case json_typeof(${toJson(column)} #> ${toPath(path)}) when 'array'
     then json_array_length(${toJson(column)} #> ${toPath(path)}) end)`,
   databaseSize: "select pg_database_size(current_database()) as bytes",
+  withoutIndex: (column) => column,
   joinInOrder: "join",
 };

@@ -108,7 +108,7 @@ create table sessions (
   flushed_seq bigint not null default 0
 );
 create unique index sessions_by_title on sessions(owner, title) where title is not null;
-create index sessions_by_owner on sessions(owner);
+create index sessions_by_owner on sessions(owner, n);
 create index sessions_unindexed on sessions(n) where indexed_seq < next_seq - 1;
 create index sessions_removed on sessions(n) where removed_at is not null;
 create index sessions_ended on sessions(ended_at) where ended_at is not null;

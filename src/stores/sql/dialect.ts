@@ -14,6 +14,8 @@ export interface Dialect {
   jsonLength(column: string, path: string): string;
   /** A query for the size of the database in bytes, as `bytes`. */
   readonly databaseSize: string;
+  /** A column in a condition for which the planner would choose an index wrongly. */
+  withoutIndex(column: string): string;
   /** A join that reads the left table first, where the planner would choose wrongly. */
   readonly joinInOrder: string;
 }

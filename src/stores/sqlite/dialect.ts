@@ -8,5 +8,6 @@ export const sqliteDialect: Dialect = {
   isJsonTrue: (column, path) => `coalesce(json_extract(${column}, '$.${path}'), 0) = 1`,
   jsonLength: (column, path) => `json_array_length(${column}, '$.${path}')`,
   databaseSize: "select page_count * page_size as bytes from pragma_page_count, pragma_page_size",
+  withoutIndex: (column) => `+${column}`,
   joinInOrder: "cross join",
 };
