@@ -13,6 +13,7 @@ function toPath(path: string): string {
 export const postgresDialect: Dialect = {
   greatest: (a, b) => `greatest(${a}, ${b})`,
   contains: (text, part) => `strpos(${text}, ${part}) > 0`,
+  startOf: (text, characters) => `substr(${text}, 1, ${characters})`,
   isJson: (column) => `${column} is json`,
   jsonText: (column, path) => `(${toJson(column)} #>> ${toPath(path)})`,
   isJsonTrue: (column, path) => `coalesce((${toJson(column)} #> ${toPath(path)})::text, '') = 'true'`,

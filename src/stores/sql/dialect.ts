@@ -4,6 +4,8 @@ export interface Dialect {
   greatest(a: string, b: string): string;
   /** Whether a text contains another. */
   contains(text: string, part: string): string;
+  /** At least the first characters of a text, also after a NUL. */
+  startOf(text: string, characters: number): string;
   /** Whether a column contains valid JSON. */
   isJson(column: string): string;
   /** The text at a path such as `origin.userId`; null if the column is null or has no such value. Needs valid JSON. */
