@@ -26,8 +26,7 @@ export const postgresIndex: SearchIndex = {
   async findMatches(db, query, sessions, limit) {
     const expression = buildTsquery(query);
     if (expression === undefined) return [];
-    const hasPhrase = listClauses(query).some(({ terms }) => terms.length > 1);
-    const matches = hasPhrase
+    const matches = hasPhrase(query)
       ? await findPhrases(db, query, expression, sessions, limit)
       : await findWords(db, query, expression, sessions, limit);
     return rankMatches(matches);
@@ -43,6 +42,13 @@ export const postgresIndex: SearchIndex = {
     await db.send(deleteAllWordsSql);
   },
 };
+
+/** Also an excluded one: the expression does not contain it. */
+function hasPhrase({ alternatives }: SearchQuery): boolean {
+  return alternatives.some(({ required, excluded }) =>
+    [...required, ...excluded].some(({ terms }) => terms.length > 1),
+  );
+}
 
 interface Candidate {
   readonly message: number;

@@ -1,6 +1,5 @@
 import { PostriderError } from "../../core/errors.ts";
 
-/** How long others may hold a lock or a name before a write gives up. */
 const CONFLICT_CODES: ReadonlySet<string> = new Set([
   "40001", // serialization failure
   "40P01", // deadlock
@@ -32,7 +31,8 @@ const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
 
 /** The driver's own errors have no code. */
 const UNAVAILABLE_TEXT =
-  /^(?:Connection terminated|Connection ended|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed|The server does not support)/;
+  /^(?:Connection terminated|Connection ended|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed)/;
+const NO_TLS_TEXT = /^The server does not support SSL/;
 const POOL_TEXT = "timeout exceeded when trying to connect";
 
 export function getErrorCode(error: unknown): string {
@@ -68,6 +68,12 @@ export function toPostgresStoreError(error: unknown, database: string): Postride
       cause: error,
       details,
     });
+  if (error instanceof Error && NO_TLS_TEXT.test(error.message))
+    return new PostriderError(
+      "invalid_config",
+      `The server of the database ${database} has no TLS. Configure it there, or remove sslmode from the url.`,
+      { cause: error, details },
+    );
   const known = ERROR_TEXTS.find(({ codes }) => codes.some((prefix) => code.startsWith(prefix)));
   if (known === undefined) {
     const text = error instanceof Error ? error.message : String(error);

@@ -21,11 +21,16 @@ export interface PostgresStore extends Store {
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const connections = await openConnections(readOptions(options));
   const store = composeStore(connections);
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await store.close();
+    await connections.close();
+  };
   return {
     ...store,
-    async close() {
-      await store.close();
-      await connections.close();
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }
