@@ -1,12 +1,16 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect, promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { NEWEST_VERSION } from "../src/stores/postgres/schema.ts";
 import { openPostgresStore } from "../src/stores/postgres/store.ts";
 import { MIGRATIONS } from "../src/stores/sqlite/schema.ts";
+import { temporaryFolder } from "./support/folder.ts";
 import { createTestSchema, openTestStore } from "./support/postgres-room.ts";
 import { connectTestServer, findTestServer } from "./support/postgres-server.ts";
+import { UNTRUSTED_CERTIFICATE } from "./support/untrusted-certificate.ts";
 
 const PASSWORD = "sesame-4711";
 
@@ -46,7 +50,7 @@ describe("opening a store on PostgreSQL", () => {
     ["host", "store_unavailable", (url: URL) => (url.hostname = "no-such-host.invalid"), "not found"],
     ["port", "store_unavailable", (url: URL) => (url.port = "1"), "does not answer"],
     ["database", "invalid_config", (url: URL) => (url.pathname = "/nowhere"), "does not exist"],
-    ["TLS", "invalid_config", (url: URL) => (url.search = "?sslmode=require"), "TLS"],
+    ["certificate", "invalid_config", (url: URL) => (url.search = "?sslmode=require"), "certificate"],
   ])("names the mistake if the %s is wrong", async (_, code, change, text) => {
     const url = await buildUrl((it) => {
       it.password = PASSWORD;
@@ -85,6 +89,34 @@ describe("opening a store on PostgreSQL", () => {
     const error = await openFails("postgres://user@localhost/db", options);
     expect(error).toMatchObject({ code: "invalid_input", details: { field: Object.keys(options)[0] } });
   });
+
+  it.skipIf(process.env.POSTRIDER_TEST_POSTGRES)(
+    "encrypts its connections, to a server with a known certificate or to any",
+    async () => {
+      const folder = temporaryFolder();
+      onTestFinished(() => folder.remove());
+      const ca = join(folder.path, "ca.pem");
+      writeFileSync(ca, UNTRUSTED_CERTIFICATE);
+      const admin = await connectTestServer();
+      for (const search of [`?sslmode=verify-ca&sslrootcert=${ca}`, "?sslmode=no-verify", ""]) {
+        const url = await buildUrl((it) => {
+          it.search = search;
+        });
+        const applicationName = `tls ${search.length}`;
+        const store = await openTestStore({ url, applicationName });
+        await store.runners.listLeases({ now: 0 });
+        const { rows } = await admin.query(
+          "select s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid) where a.application_name = $1",
+          [applicationName],
+        );
+        expect(rows.map(({ ssl }) => ssl)).toEqual(rows.map(() => search !== ""));
+        expect(rows.length).toBeGreaterThan(1);
+      }
+      expect(
+        await openFails(await buildUrl((it) => (it.search = "?sslmode=require&sslrootcert=/nowhere"))),
+      ).toMatchObject({ code: "invalid_config", details: { file: "/nowhere" } });
+    },
+  );
 
   it("refuses a schema of a newer version, and changes nothing", async () => {
     const schema = createTestSchema();

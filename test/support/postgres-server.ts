@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import {
   chownSync,
+  closeSync,
   cpSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -14,6 +16,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "pg";
+import { UNTRUSTED_CERTIFICATE, UNTRUSTED_KEY } from "./untrusted-certificate.ts";
 
 /** The url of a server that the tests may use instead of starting one. Its user must be a superuser. */
 const GIVEN = process.env.POSTRIDER_TEST_POSTGRES;
@@ -82,7 +85,7 @@ async function startSharedServer(): Promise<string> {
   const folder = process.env[FOLDER];
   if (folder === undefined) throw new Error(`${FOLDER} is not set: run this file with vitest`);
   mkdirSync(dirname(folder), { recursive: true });
-  const urlFile = `${folder}.url`;
+  const urlFile = join(folder, "url");
   if (claimStart(folder)) {
     const { url } = await startServer({ folder, owner: process.ppid });
     writeFileSync(urlFile, url);
@@ -134,11 +137,19 @@ export async function startServer({
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error?.message}`);
   const port = await findFreePort();
   writeFileSync(join(data, "pg_hba.conf"), HOST_RULES);
+  for (const [name, text] of Object.entries({
+    "server.crt": UNTRUSTED_CERTIFICATE,
+    "server.key": UNTRUSTED_KEY,
+  })) {
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (user !== undefined) chownSync(join(data, name), user.uid, user.gid);
+  }
   const settings = {
     listen_addresses: "127.0.0.1",
     port,
     unix_socket_directories: "",
     max_connections: 200,
+    ssl: "on",
     shared_buffers: "64MB",
     // One process less, and no test has old rows.
     autovacuum: "off",
@@ -178,7 +189,7 @@ pid=$!
 echo $pid > server.pid
 is_running() { if [ -d /proc/self ]; then [ -d "/proc/$1" ]; else ps -p "$1" > /dev/null; fi; }
 while is_running $pid; do
-  is_running $owner || { kill -QUIT $pid; wait $pid; rm -rf "$PWD/data" "$PWD/native"; exit; }
+  is_running $owner || { kill -QUIT $pid; wait $pid; folder=$PWD; cd /; rm -rf "$folder"; exit; }
   sleep 1
 done`;
 
@@ -193,13 +204,15 @@ async function startProcess(
   }: { folder: string; user: ServerUser | undefined; owner: number; port: number },
 ): Promise<number> {
   rmSync(join(folder, "server.pid"), { force: true });
+  const log = openSync(join(folder, "server.log"), "a");
   const guard = spawn("sh", ["-c", GUARD, "guard", server, String(owner), ...args], {
     ...user,
     cwd: folder,
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", log, log],
     detached: true,
   });
   guard.unref();
+  closeSync(log);
   const { Client } = (await import("pg")).default;
   for (let tries = 0; tries < 400; tries += 1) {
     const pid = readPid(folder);
@@ -213,7 +226,9 @@ async function startProcess(
       await setTimeout(25);
     }
   }
-  throw new Error("PostgreSQL did not start");
+  throw new Error(
+    `PostgreSQL did not start: ${readFileSync(join(folder, "server.log"), "utf8").slice(-2000)}`,
+  );
 }
 
 function readPid(folder: string): number | undefined {

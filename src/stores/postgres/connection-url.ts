@@ -16,6 +16,8 @@ export interface ConnectionSettings {
 export interface TlsSettings {
   /** `false` encrypts without checking who answers. */
   readonly isVerified: boolean;
+  /** Whether the certificate must be for this host. */
+  readonly isForHost: boolean;
   readonly caFile: string | undefined;
   readonly certificateFile: string | undefined;
   readonly keyFile: string | undefined;
@@ -75,6 +77,7 @@ function readTls(parameters: URLSearchParams): TlsSettings | undefined {
   if (!TLS_MODES.includes(mode)) throw createUrlError(`sslmode must be one of ${TLS_MODES.join(", ")}.`);
   return {
     isVerified: mode !== "no-verify",
+    isForHost: mode !== "verify-ca",
     caFile: parameters.get("sslrootcert") ?? undefined,
     certificateFile: parameters.get("sslcert") ?? undefined,
     keyFile: parameters.get("sslkey") ?? undefined,

@@ -98,6 +98,7 @@ async function readTlsFiles(tls: TlsSettings, host: string): Promise<ClientConfi
     rejectUnauthorized: tls.isVerified,
     // A server name is a name, not an address.
     ...(/^[\d.]+$|:|^\//.test(host) ? {} : { servername: host }),
+    ...(!tls.isForHost && { checkServerIdentity: () => undefined }),
     ...(ca && { ca }),
     ...(cert && { cert }),
     ...(key && { key }),
