@@ -1,6 +1,6 @@
 import { pause } from "../../system/pause.ts";
 import type { PgClient } from "./driver.ts";
-import { computeBackOff } from "./pool.ts";
+import { computeRetryPause } from "./pool.ts";
 import { quoteName } from "./statements.ts";
 
 export interface ChangeFeed {
@@ -99,7 +99,7 @@ async function followChanges(feed: Feed, first: FollowedConnection): Promise<voi
     }
     await followed?.client.end().catch(() => {}); // it may have ended already
     followed = undefined;
-    await pause(computeBackOff(failures, MAX_BACK_OFF_MS), feed.signal);
+    await pause(computeRetryPause(failures, MAX_BACK_OFF_MS), feed.signal);
   }
 }
 

@@ -6,7 +6,7 @@ const MIN_BACK_OFF_MS = 20;
 const MAX_BACK_OFF_MS = 1000;
 
 /** A random part of a time that doubles with each attempt. */
-export function computeBackOff(attempt: number, maxMs: number = MAX_BACK_OFF_MS): number {
+export function computeRetryPause(attempt: number, maxMs: number = MAX_BACK_OFF_MS): number {
   return (0.5 + Math.random() / 2) * Math.min(maxMs, MIN_BACK_OFF_MS * 2 ** Math.min(attempt, 20));
 }
 
@@ -17,7 +17,7 @@ export async function acquireClient(pool: PgPool, deadline: number): Promise<Poo
       return await pool.connect();
     } catch (error) {
       if (!isUnavailable(error) || performance.now() >= deadline) throw error;
-      await pause(Math.min(computeBackOff(attempt), Math.max(1, deadline - performance.now())));
+      await pause(Math.min(computeRetryPause(attempt), Math.max(1, deadline - performance.now())));
     }
   }
 }

@@ -5,7 +5,7 @@ import type { StatementStream } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import { isCommitted } from "./find-outcome.ts";
 import { buildLocks } from "./locks.ts";
-import { acquireClient, computeBackOff } from "./pool.ts";
+import { acquireClient, computeRetryPause } from "./pool.ts";
 import { createScopeQueue } from "./scope-queue.ts";
 import { isConflict, isUnavailable, toPostgresStoreError } from "./store-errors.ts";
 import {
@@ -53,7 +53,7 @@ export function createTransactionRunner(connections: Connections): TransactionRu
           if (await isCommitted(pool, error, deadline, database)) return error.value as Result;
         } else if (isConflict(error) && conflicts < MAX_CONFLICTS) {
           conflicts += 1;
-          await pause(computeBackOff(conflicts, MAX_CONFLICT_PAUSE_MS));
+          await pause(computeRetryPause(conflicts, MAX_CONFLICT_PAUSE_MS));
         } else await waitForDatabase(error, attempt, deadline);
       }
     }
@@ -71,7 +71,7 @@ export function createTransactionRunner(connections: Connections): TransactionRu
   /** Before another attempt; rejects if there is none. */
   async function waitForDatabase(error: unknown, attempt: number, deadline: number): Promise<void> {
     if (!isUnavailable(error) || performance.now() >= deadline) throw error;
-    await pause(computeBackOff(attempt));
+    await pause(computeRetryPause(attempt));
   }
   const explain = (error: unknown): never => {
     throw toPostgresStoreError(error, database);

@@ -13,13 +13,13 @@ export function encodeValue(value: unknown): unknown {
   return typeof value === "string" ? encodeText(value) : value;
 }
 
-export function encodeText(text: string): string {
+function encodeText(text: string): string {
   const wellFormed = text.isWellFormed() ? text : text.toWellFormed();
   if (!wellFormed.includes("\0") && !wellFormed.includes(ESCAPE)) return wellFormed;
   return wellFormed.replace(TO_ESCAPE, (char) => ESCAPE + (char === "\0" ? "0" : ESCAPE));
 }
 
-export function decodeText(text: string): string {
+function decodeText(text: string): string {
   if (!text.includes(ESCAPE)) return text;
   return text.replace(ESCAPED, (_, char: string) => (char === "0" ? "\0" : ESCAPE));
 }
