@@ -81,6 +81,23 @@ describe("a store on PostgreSQL", () => {
     await accept(store, bob);
   });
 
+  it("locks the chat of a message, so that its conversation cannot move to another session meanwhile", async () => {
+    const schema = createTestSchema();
+    const store = await openTestStore({ schema, lockTimeoutMs: 150 });
+    const { conversation } = (await accept(store, {})) as { conversation: { number: number } };
+    const admin = await connectTestServer();
+    await admin.query("begin");
+    await admin.query(
+      `select pg_advisory_xact_lock(hashtextextended(concat_ws(chr(31), '${schema} chat', 'main', 'telegram', 'ann'), 0))`,
+    );
+    await expect(accept(store, {})).rejects.toMatchObject({ code: "busy" });
+    const canceling = store.inbox.cancelPending({ conversation: conversation.number, now });
+    await expect(canceling).rejects.toMatchObject({ code: "busy" });
+    await accept(store, { chatId: "bob", userId: "bob" });
+    await admin.query("rollback");
+    await accept(store, {});
+  });
+
   it("indexes new messages by itself", async () => {
     const schema = createTestSchema();
     const store = await openTestStore({ schema });
