@@ -10,7 +10,7 @@ import { schedule } from "./support/schedule.ts";
 import { ACTION_KINDS, type Action, act, createWorld, normalize, observe } from "./two-engines/world.ts";
 
 const SCHEMA = "two_engines";
-const [RUNS, LENGTH] = schedule([2, 90], [20, 500]);
+const [RUNS, LENGTH] = schedule([1, 90], [20, 500]);
 /** Comparing everything takes longer than an action. */
 const COMPARED_EVERY = 45;
 
