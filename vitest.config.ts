@@ -44,6 +44,7 @@ export default defineConfig(({ mode }) => {
   const common = {
     // Whoever has a key in their environment must not pay for the tests, nor get other answers.
     env: { POSTRIDER_AGENT: "echo", POSTRIDER_PROOF: isProof ? "1" : "", TZ: zoneAtNoon() },
+    globalSetup: "test/support/postgres-setup.ts",
     testTimeout: 60_000,
     hookTimeout: 60_000,
   };

@@ -107,13 +107,21 @@ function checkEntryPoints() {
   run("node", ["--input-type=module", "-e", code]);
 }
 
-/** Every operation of the generated twin loads. */
+/** Every operation of the generated twin loads, and the store on PostgreSQL with it. */
 function checkAsyncTwin() {
   const file = join(folder, "node_modules/postrider/dist/stores/sql-async/generated/operations.js");
   const code = `const { loadOperations } = await import(${JSON.stringify(file)});
     console.log((await loadOperations("read", "readLong", "write", "tryWrite")).size);`;
   const count = Number(run("node", ["--input-type=module", "-e", code]));
   assert.ok(count > 90, `the async twin has only ${count} operations`);
+  const store = join(folder, "node_modules/postrider/dist/stores/postgres/store.js");
+  const open = `const { openPostgresStore } = await import(${JSON.stringify(store)});
+    await openPostgresStore({ url: "postgres://user@127.0.0.1:1/db" }).catch(({ code }) => console.log(code));`;
+  const refused = run("node", ["--input-type=module", "-e", open]).trim();
+  assert.ok(
+    ["store_unavailable", "missing_package"].includes(refused),
+    `the PostgreSQL store said ${refused}`,
+  );
 }
 
 /** Every example, as a person would copy it: type-checked against the package, and run. Returns how many. */

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const OPERATIONS = "src/stores/sql/";
 const STATEMENTS = `${OPERATIONS}statements/`;
 /** An engine's own statements (schema, transactions, search index, upkeep), and the databases of other programs. */
-const ELSEWHERE = ["src/stores/sqlite/", "src/apps/import/"];
+const ELSEWHERE = ["src/stores/sqlite/", "src/stores/postgres/", "src/apps/import/"];
 
 const STARTS_LIKE_SQL = /^\s*(?:select|insert|update|delete|with|create|alter)\s+\S/;
 /** Stricter, for layers whose texts are for people. */

@@ -9,7 +9,7 @@ const examples = readdirSync(`${root}examples`).filter((name) => /^\d\d-.*\.ts$/
 const steps = [
   ["types and layers", "tsc", ["-b"]],
   ["async twin", "node", ["scripts/make-async.ts"]],
-  ["types of the async twin", "tsc", ["-b", "src/stores/sql-async"]],
+  ["types of the async twin and of PostgreSQL", "tsc", ["-b", "src/stores/postgres"]],
   ["promises of the async twin", "node", ["scripts/check-async.ts"]],
   ["types of tests, benches and examples", "tsc", ["-p", "tsconfig.tests.json"]],
   ["style", "biome", ["ci", "."]],

@@ -17,6 +17,7 @@ export type ErrorCode =
   | "read_only"
   | "corrupt"
   | "store_lost"
+  | "store_unavailable"
   | "newer_schema"
   | "busy"
   | "file_exists"

@@ -56,7 +56,11 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
     rule("is claimed by one runner, the oldest first, with the owner of its memory", async (scene) => {
       const first = await createFlush(scene, "p_ann");
       const second = await createFlush(scene, "p_bob");
-      const claimed = await Promise.all(["r1", "r2", "r3"].map((id) => claimFlush(scene, id)));
+      const runners = ["r1", "r2", "r3"];
+      for (const id of runners) await scene.beat(id);
+      const claimed = await Promise.all(
+        runners.map((runner) => scene.store.memory.claimFlush({ runner, now: T0 })),
+      );
       assert.deepEqual(
         claimed.map(
           (flush) => flush && [flush.session, flush.owner, flush.profile, flush.upTo, flush.attempt],

@@ -5,6 +5,7 @@ import { CLI } from "./cli.ts";
 import { GATEWAY } from "./gateway.ts";
 import type { Mutation } from "./mutation.ts";
 import { PLATFORMS } from "./platforms.ts";
+import { STORES } from "./stores.ts";
 import { TOOLS } from "./tools.ts";
 import { TURNS } from "./turns.ts";
 
@@ -17,4 +18,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...AGENTS,
   ...TOOLS,
   ...PLATFORMS,
+  ...STORES,
 ];

@@ -36,8 +36,8 @@ type Asynchronous<Methods> = {
     ? (...values: Values) => Promise<Result>
     : Methods[Name];
 };
-type AsyncDb = Asynchronous<Omit<Db, "dialect" | "index">> &
-  Pick<Db, "dialect"> & { readonly index: Asynchronous<SearchIndex> };
+type AsyncDb = Asynchronous<Omit<Db, "dialect" | "index" | "store">> &
+  Pick<Db, "dialect" | "store"> & { readonly index: Asynchronous<SearchIndex> };
 
 export interface AsyncStore extends Store {
   indexAll(): Promise<void>;
@@ -150,6 +150,7 @@ function wrapConnection(connection: SqliteDb): AsyncDb {
     now: delay(connection.now),
     widenScope: delay(connection.widenScope),
     dialect: connection.dialect,
+    store: connection.store,
     index: {
       findMatches: delay((_, ...rest) => index.findMatches(connection, ...rest)),
       addWords: delay((_, ...rest) => index.addWords(connection, ...rest)),

@@ -191,7 +191,7 @@ function resolveScope(db: SqliteDb, covered: CoveredRows, scope: Scope): void {
       return;
     case "chat": {
       const { profile, source } = scope;
-      const { platform, chatId, userId, userIdAlt } = source;
+      const { platform, chatId, threadId = "", userId, userIdAlt } = source;
       covered.chats.push({ profile, platform, chatId });
       for (const id of [chatId, userId, userIdAlt].filter((known) => known !== undefined))
         for (const { n } of db.all<{ n: number }>(
@@ -200,13 +200,14 @@ function resolveScope(db: SqliteDb, covered: CoveredRows, scope: Scope): void {
           id,
         ))
           covered.accounts.add(n);
-      for (const { n } of db.all<{ n: number }>(
-        "select n from conversations where profile = ? and platform = ? and chat_id = ?",
+      for (const { n, account } of db.all<{ n: number; account: number }>(
+        "select n, account from conversations where profile = ? and platform = ? and chat_id = ? and thread_id in ('', ?)",
         profile,
         platform,
         chatId,
+        threadId,
       ))
-        addConversation(n);
+        if (account <= 0 || covered.accounts.has(account)) addConversation(n);
       return;
     }
     case "conversation":

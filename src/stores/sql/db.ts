@@ -27,6 +27,8 @@ export interface Db {
    * with the whole database locked.
    */
   widenScope(): void;
+  /** Identifies the store in caches: the same for all of its connections. */
+  readonly store: object;
   readonly dialect: Dialect;
   readonly index: SearchIndex;
 }

@@ -7,8 +7,8 @@ interface SeenHeartbeat {
   readonly at: number;
 }
 
-/** By connection and runner. Entries can be dropped at any time: the next check then counts as the first. */
-const seenHeartbeats = new WeakMap<Db, Map<string, SeenHeartbeat>>();
+/** By store and runner. Entries can be dropped at any time: the next check then counts as the first. */
+const seenHeartbeats = new WeakMap<object, Map<string, SeenHeartbeat>>();
 const MAX_SEEN = 1000;
 
 /**
@@ -20,8 +20,8 @@ export function hasFreshHeartbeat(
   { id, heartbeat }: { id: string; heartbeat: number },
   now: number,
 ): boolean {
-  const seen = seenHeartbeats.get(db) ?? new Map<string, SeenHeartbeat>();
-  seenHeartbeats.set(db, seen);
+  const seen = seenHeartbeats.get(db.store) ?? new Map<string, SeenHeartbeat>();
+  seenHeartbeats.set(db.store, seen);
   const before = seen.get(id);
   const at = before?.heartbeat === heartbeat ? before.at : performance.now();
   seen.delete(id);

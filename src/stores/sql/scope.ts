@@ -6,8 +6,8 @@ import type { PlatformCursor } from "../../core/turn.ts";
  * A part of the database that a write touches. An engine with several writers locks the scopes of a write before it
  * starts: the database, then chats, then sessions in ascending order, then the rest. A scope includes:
  * - `database`: everything, exclusively. For rare operations.
- * - `chat`: the conversations and inbox rows of a chat, the current sessions of these conversations, and the account of
- *   a sender there.
+ * - `chat`: the inbox rows of a chat; of its conversations those that are shared or of the sender, in the chat itself and in
+ *   the thread; their current sessions; and the account of the sender.
  * - `conversation`: one conversation with its inbox rows, and its current session.
  * - `session`: a session with everything that belongs to it, and the conversations that point to it.
  * - `turn`, `approval`, `process`, `flush`: the session of this row, the conversation that it names, and the memory that
@@ -23,7 +23,7 @@ export type Scope =
   | {
       readonly kind: "chat";
       readonly profile: string;
-      readonly source: Pick<Source, "platform" | "chatId" | "userId" | "userIdAlt">;
+      readonly source: Pick<Source, "platform" | "chatId" | "threadId" | "userId" | "userIdAlt">;
     }
   | {
       readonly kind: "conversation" | "turn" | "approval" | "flush" | "delivery" | "inbox";

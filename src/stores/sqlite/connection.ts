@@ -157,6 +157,7 @@ function wrapDatabase(raw: Database.Database, file: string): SqliteDb {
       prepare(statement).run(...values);
     },
     widenScope: () => {}, // there is one writer
+    store: raw,
     dialect: sqliteDialect,
     index: sqliteIndex,
     exec: (sql) => {

@@ -8,11 +8,12 @@ where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_
   and account in (0, ?)
 order by n limit 1`;
 /**
- * The index contains only conversations that have not expired; the plus prevents SQLite from starting with the sessions.
+ * The index contains only conversations that have not expired; SQLite must not start with the sessions.
  */
-export const idleConversationsSql = `
+export const idleConversationsSql: Statement = (dialect) => `
 select c.*, s.id as session_id from conversations c join sessions s on s.n = c.session
-where c.expired is null and c.n > ? and c.active_at < ? and +s.next_seq > 1 and +s.ended_at is null
+where c.expired is null and c.n > ? and c.active_at < ? and ${dialect.withoutIndex("s.next_seq")} > 1
+  and ${dialect.withoutIndex("s.ended_at")} is null
 order by c.n limit ?`;
 export const clampActivitySql =
   "update conversations set active_at = ? where expired is null and active_at > ?";

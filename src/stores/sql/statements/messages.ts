@@ -6,8 +6,8 @@ export const messagesBetweenSql = `
 select id, at, role, text, parts, meta from messages where id between ? and ? order by id`;
 export const messageByIdSql = "select at, role, text from messages where id = ?";
 /** The first user message in a range: role 0. */
-export const firstUserTextSql = `
-select substr(text, 1, 200) as text from messages where id between ? and ? and role = 0 order by id limit 1`;
+export const firstUserTextSql: Statement = (dialect) => `
+select ${dialect.startOf("text", 200)} as text from messages where id between ? and ? and role = 0 order by id limit 1`;
 /** The last message of a person in a range; a proactive one is from the agent itself. */
 export const lastUserMessageSql: Statement = (dialect) => `
 select id from messages where id between ? and ? and role = 0
