@@ -15,6 +15,8 @@ import { createTransactionRunner } from "./transaction-runner.ts";
 export interface PostgresStore extends Store {
   /** Adds all pending messages to the search index. This also happens by itself, when nothing is written for a moment. */
   indexPending(): Promise<void>;
+  /** How many transactions of this store ran again, because of conflicts with others. */
+  countRetries(): number;
 }
 
 /** Opens a store on PostgreSQL, and creates or migrates its schema. Any number of processes can share it. */
@@ -43,7 +45,7 @@ const tryIndexLockSql = "select pg_try_advisory_xact_lock(hashtextextended(?, 0)
 /** A store on connections that it does not close. */
 export function composeStore(connections: Connections): PostgresStore {
   const { settings, statements, changes, channel, ownPayload } = connections;
-  const { write, read } = createTransactionRunner(connections);
+  const { write, read, countRetries } = createTransactionRunner(connections);
   const notifyStatement = statements.prepare(notifySql);
   const indexer = createIndexer((limit) =>
     write({
@@ -106,6 +108,7 @@ export function composeStore(connections: Connections): PostgresStore {
       };
     },
     indexPending: () => indexer.indexPending(),
+    countRetries,
     async close() {
       if (isClosed) return;
       isClosed = true;

@@ -25,6 +25,8 @@ export interface Write<Result> {
 export interface TransactionRunner {
   write<Result>(write: Write<Result>): Promise<Result>;
   read<Result>(run: (db: Db) => Promise<Result>): Promise<Result>;
+  /** How many transactions ran again: after a conflict with another, or with a wider scope. */
+  countRetries(): number;
 }
 
 /** With the locks, conflicts are rare: two first contacts of one person, or a title that two sessions get. */
@@ -37,6 +39,7 @@ export function createTransactionRunner(connections: Connections): TransactionRu
   const { schema, retryMs, localSettings, clock } = connections.settings;
   const settings: TransactionSettings = { statements, localSettings, clock, store: {} };
   const queue = createScopeQueue();
+  let retries = 0;
 
   async function write<Result>({ scopes, run, beforeCommit }: Write<Result>): Promise<Result> {
     const deadline = performance.now() + retryMs;
@@ -48,11 +51,14 @@ export function createTransactionRunner(connections: Connections): TransactionRu
         const locks = buildLocks(schema, scopes, isWide);
         return await runWriteTransaction(client, settings, { locks, isWide, run, beforeCommit });
       } catch (error) {
-        if (error instanceof ScopeWidenedError) isWide = true;
-        else if (error instanceof UnknownOutcomeError) {
+        if (error instanceof ScopeWidenedError) {
+          isWide = true;
+          retries += 1;
+        } else if (error instanceof UnknownOutcomeError) {
           if (await isCommitted(pool, error, deadline, database)) return error.value as Result;
         } else if (isConflict(error) && conflicts < MAX_CONFLICTS) {
           conflicts += 1;
+          retries += 1;
           await pause(computeRetryPause(conflicts, MAX_CONFLICT_PAUSE_MS));
         } else await waitForDatabase(error, attempt, deadline);
       }
@@ -79,5 +85,6 @@ export function createTransactionRunner(connections: Connections): TransactionRu
   return {
     write: (call) => queue.run(call.scopes, () => write(call)).catch(explain),
     read: (run) => read(run).catch(explain),
+    countRetries: () => retries,
   };
 }
