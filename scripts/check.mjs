@@ -7,9 +7,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const examples = readdirSync(`${root}examples`).filter((name) => /^\d\d-.*\.ts$/.test(name));
 
 const steps = [
-  ["types and layers", "tsc", ["-b"]],
   ["async twin", "node", ["scripts/make-async.ts"]],
-  ["types of the async twin and of PostgreSQL", "tsc", ["-b", "src/stores/postgres"]],
+  ["types and layers", "tsc", ["-b"]],
   ["promises of the async twin", "node", ["scripts/check-async.ts"]],
   ["types of tests, benches and examples", "tsc", ["-p", "tsconfig.tests.json"]],
   ["style", "biome", ["ci", "."]],

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import { PostriderError } from "../core/errors.ts";
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
@@ -5,9 +6,9 @@ import type { PluginAgent } from "../gateway/plugin.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
-import { sqliteStore } from "../stores/sqlite/store.ts";
 import { localRunner } from "../system/local-runner.ts";
-import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
+import { pause } from "../system/pause.ts";
+import { runnerLife } from "../system/runner-life.ts";
 import { systemClock } from "../system/system-clock.ts";
 import type { ToolHost } from "../turns/build-tools.ts";
 import { buildToolHost } from "./build-tool-host.ts";
@@ -17,12 +18,13 @@ import type { OpenConfig } from "./config/open-config.ts";
 import { connectHomeProcesses } from "./connect-home-processes.ts";
 import { startDailyCopies } from "./daily-copies.ts";
 import { exitOnLostStore } from "./exit-on-lost-store.ts";
-import { acquireGatewayLease, createTakenOverError } from "./gateway-lease.ts";
+import { type Announcement, acquireGatewayLease, createTakenOverError } from "./gateway-lease.ts";
 import type { Home } from "./home.ts";
 import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
 import { loadPlatforms } from "./load-platforms.ts";
 import type { OpenLog } from "./log/open-log.ts";
 import { collectSecrets } from "./log/secrets.ts";
+import { isSharedStore, openHomeStore } from "./open-store.ts";
 import { loadConfiguredPlugins } from "./plugins/configured-plugins.ts";
 import { createPluginPlatforms } from "./plugins/plugin-platforms.ts";
 import { formatManualMove, makePrivateFolder, moveFormerWorkspaces, resolveWorkspaces } from "./workspace.ts";
@@ -36,6 +38,10 @@ export interface ComposeOptions {
   readonly agent?: string;
   /** Overrides the log level of the configuration. */
   readonly level?: LogLevel;
+  /** Runs turns for the gateways on a shared store, and connects to no messenger. */
+  readonly worker?: boolean;
+  /** Shown by `postrider gateway status`. */
+  readonly version?: string;
 }
 
 export interface ComposedGateway {
@@ -64,46 +70,68 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
   const hooks = await loadHooks(home, environment);
   for (const problem of hooks.problems) log.warn({}, problem);
   const onLost = exitOnLostStore((text) => log.error({ code: "store_lost" }, text));
-  const store = await sqliteStore({ file: home.database, mode: "workers", onLost });
-  const runner = localRunner();
+  const isShared = await isSharedStore(home, environment);
+  const store = await openWhenUp(options, () =>
+    openHomeStore({ home, environment, mode: "workers", onLost }),
+  );
   const equipment = buildToolHost({
     home,
     environment,
     processes: connectHomeProcesses(home, store, systemClock),
     config: () => config.current(),
   });
-  const lost = Promise.withResolvers<never>();
-  lost.promise.catch(() => {}); // `ended` reports it
-  let life: RunnerLife | undefined;
-  try {
-    life = await runnerLife({
+
+  /** Under a new runner each time: the work of the former one belongs to the gateway that took it over. */
+  async function start(): Promise<StartedGateway> {
+    const runner = localRunner();
+    const lost = Promise.withResolvers<never>();
+    lost.promise.catch(() => {}); // `ended` reports it
+    const life = await runnerLife({
       store,
       clock: systemClock,
       runner,
       onError: (error) => log.error({ error }, "the heartbeat of the gateway failed; the gateway retries"),
     });
-    await acquireGatewayLease({
-      store,
-      clock: systemClock,
-      life,
-      agent: () => answering.current().name,
-      onLost: () => lost.reject(createTakenOverError()),
-    });
-    prepareWorkspaces(options);
-    const gateway = await startGateway({
-      toolHost: equipment,
-      store,
-      runner,
-      life,
-      clock: systemClock,
-      platforms,
-      settings: () => config.current().gateway,
-      agent: answering.current,
-      log,
-      hooks: [...hooks.hooks, ...(plugins?.plugins ?? []).flatMap((plugin) => plugin.hooks ?? [])],
-      tools: plugins?.tools ?? [],
-      commands: (plugins?.plugins ?? []).flatMap((plugin) => plugin.commands ?? []),
-    });
+    try {
+      let gateway: Gateway | undefined;
+      await acquireGatewayLease({
+        store,
+        clock: systemClock,
+        life,
+        as: announce(options, isShared),
+        details: () => ({
+          agent: answering.current().name,
+          ...(options.version !== undefined && { version: options.version }),
+          turns: gateway?.countTurns() ?? 0,
+        }),
+        onLost: () => lost.reject(createTakenOverError()),
+      });
+      prepareWorkspaces(options);
+      gateway = await startGateway({
+        toolHost: equipment,
+        store,
+        runner,
+        life,
+        clock: systemClock,
+        platforms,
+        settings: () => config.current().gateway,
+        agent: answering.current,
+        log,
+        standby: isShared,
+        worker: options.worker ?? false,
+        hooks: [...hooks.hooks, ...(plugins?.plugins ?? []).flatMap((plugin) => plugin.hooks ?? [])],
+        tools: plugins?.tools ?? [],
+        commands: (plugins?.plugins ?? []).flatMap((plugin) => plugin.commands ?? []),
+      });
+      return { gateway, lost: lost.promise, runner: runner.id };
+    } catch (error) {
+      await life.retire();
+      throw error;
+    }
+  }
+
+  try {
+    const started = await start();
     const { hint } = answering;
     return {
       store,
@@ -111,19 +139,42 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       agent: answering.current().name,
       ...(hint !== undefined && { hint }),
       ...superviseGateway(options, {
-        gateway,
-        lost: lost.promise,
+        started,
+        ...(isShared && { restart: start }),
         store,
-        runner: runner.id,
         hooks,
         currentAgent: answering,
         toolHost: equipment,
       }),
     };
   } catch (error) {
-    await life?.retire();
     await store.close();
     throw error;
+  }
+}
+
+function announce({ config, worker }: ComposeOptions, isShared: boolean): Announcement {
+  const { gatewayName } = config.current();
+  if (worker) return { kind: "worker", name: gatewayName ?? `${hostname()}-${process.pid}` };
+  return isShared ? { kind: "gateway", name: gatewayName ?? hostname() } : { kind: "gateway" };
+}
+
+/** How long a gateway waits for a database server that starts at the same time. */
+const STORE_WAIT_MS = 60_000;
+const STORE_RETRY_MS = 2000;
+
+/** Opens the store, and waits for a server that is not up yet. */
+async function openWhenUp({ log }: ComposeOptions, open: () => Promise<Store>): Promise<Store> {
+  const until = performance.now() + STORE_WAIT_MS;
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      const isAway = error instanceof PostriderError && error.code === "store_unavailable";
+      if (!isAway || performance.now() > until) throw error;
+      log.warn({ error }, "the database cannot be reached yet; the gateway retries");
+      await pause(STORE_RETRY_MS);
+    }
   }
 }
 
@@ -142,12 +193,18 @@ function prepareWorkspaces({ home, config, log }: ComposeOptions): void {
   if (tools.folder === undefined) makePrivateFolder(workspaces);
 }
 
-interface GatewayParts {
+interface StartedGateway {
   readonly gateway: Gateway;
   /** Rejects when another gateway has taken over. */
   readonly lost: Promise<never>;
-  readonly store: Store;
   readonly runner: string;
+}
+
+interface GatewayParts {
+  readonly started: StartedGateway;
+  /** Starts again as a standby, after another gateway has taken over. */
+  restart?(): Promise<StartedGateway>;
+  readonly store: Store;
   readonly hooks: LoadedHooks;
   readonly currentAgent: CurrentAgent;
   readonly toolHost: ToolHost;
@@ -158,8 +215,14 @@ function superviseGateway(
   { home, log, ...options }: ComposeOptions,
   parts: GatewayParts,
 ): Pick<ComposedGateway, "stop" | "ended"> {
-  const { gateway, lost, store, runner, hooks, currentAgent, toolHost } = parts;
-  const copies = startDailyCopies({ home, store, runner, notice: (text) => log.warn({}, text) });
+  const { restart, store, hooks, currentAgent, toolHost } = parts;
+  let { started } = parts;
+  let isStopping = false;
+  // A server has its own backups.
+  const copies =
+    restart === undefined
+      ? startDailyCopies({ home, store, runner: started.runner, notice: (text) => log.warn({}, text) })
+      : undefined;
   let before = options.config.current();
   const unlisten = options.config.onChange((next) => {
     log.addSecrets(collectSecrets(options.environment, next));
@@ -173,13 +236,27 @@ function superviseGateway(
     before = next;
   });
 
+  /** Resolves with whether the gateway was taken over and can stand by again. */
+  async function untilTakenOver(): Promise<boolean> {
+    try {
+      await Promise.race([started.gateway.ended, started.lost]);
+      return false;
+    } catch (error) {
+      const isTakenOver = error instanceof PostriderError && error.code === "in_use";
+      if (restart === undefined || isStopping || !isTakenOver) throw error;
+      log.warn({ error }, "another gateway has taken over; this one stands by");
+      await started.gateway.stop().catch(() => {}); // `ended` has reported the reason
+      return true;
+    }
+  }
+
   async function untilEnd(): Promise<void> {
     try {
-      await Promise.race([gateway.ended, lost]);
+      while (await untilTakenOver()) if (restart !== undefined) started = await restart();
     } finally {
       unlisten();
-      await copies.stop();
-      await gateway.stop();
+      await copies?.stop();
+      await started.gateway.stop();
       await hooks.close();
       await toolHost.processes.close();
       await store.close();
@@ -190,8 +267,9 @@ function superviseGateway(
   return {
     ended,
     async stop() {
-      await copies.stop();
-      await gateway.stop();
+      isStopping = true;
+      await copies?.stop();
+      await started.gateway.stop();
       await ended;
     },
   };

@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { runKeeper } from "../processes/keeper.ts";
 import { localBackend } from "../processes/local-backend.ts";
 import { resolveSocketPath } from "../processes/socket-path.ts";
-import { sqliteStore } from "../stores/sqlite/store.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { systemClock } from "../system/system-clock.ts";
 import { exitOnLostStore } from "./exit-on-lost-store.ts";
 import { resolveHome } from "./home.ts";
 import { openLog } from "./log/open-log.ts";
+import { findStoreAddress, openHomeStore } from "./open-store.ts";
 import { onShutdownSignals } from "./shutdown-signals.ts";
 
 /** A process has 5 s after SIGTERM and 5 s after SIGKILL; then the keeper records how it ended. */
@@ -20,8 +20,9 @@ const STOP_LIMIT_MS = 20_000;
 export async function keepHome(folder: string): Promise<never> {
   process.title = "postrider keeper";
   const home = resolveHome({ POSTRIDER_HOME: folder });
-  if (!existsSync(home.database)) {
-    process.stderr.write(`${home.database} does not exist, so the keeper has no processes.\n`);
+  const address = await findStoreAddress(home, process.env);
+  if (address.kind === "sqlite" && !existsSync(address.file)) {
+    process.stderr.write(`${address.file} does not exist, so the keeper has no processes.\n`);
     process.exit(1);
   }
   const log = openLog({ home, name: "keeper", level: "info" });
@@ -33,7 +34,7 @@ export async function keepHome(folder: string): Promise<never> {
   });
   process.on("SIGHUP", () => {}); // the end of a terminal does not stop the keeper
   const onLost = exitOnLostStore((text) => log.error({ code: "store_lost" }, text));
-  const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
+  const store = await openHomeStore({ home, environment: process.env, mode: "in-process", onLost });
   try {
     await runKeeper({
       store,

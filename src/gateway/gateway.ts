@@ -32,6 +32,8 @@ export interface Gateway {
    * else stays in the store for the next start.
    */
   stop(): Promise<void>;
+  /** The number of running turns. */
+  countTurns(): number;
   /** Resolves when the gateway has stopped; rejects when another process took a connection over, or the store is lost. */
   readonly ended: Promise<void>;
 }
@@ -263,7 +265,7 @@ async function runFlow(
     },
   );
   ended.catch(() => {}); // the caller handles it
-  return { stop: () => stopOnce(), ended };
+  return { stop: () => stopOnce(), countTurns: () => turns.count(), ended };
 }
 
 /** Leases all connections, or none. The error names the holders of the others. */

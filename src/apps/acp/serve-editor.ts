@@ -11,7 +11,6 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import type { StoredEditorSessions } from "../../sessions/stored-editor-sessions.ts";
-import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
 import { type RunnerLife, runnerLife } from "../../system/runner-life.ts";
 import { systemClock } from "../../system/system-clock.ts";
@@ -20,6 +19,7 @@ import { exitOnLostStore } from "../exit-on-lost-store.ts";
 import type { Home } from "../home.ts";
 import { createLocalTools } from "../local-tools.ts";
 import type { OpenLog } from "../log/open-log.ts";
+import { openHomeStore } from "../open-store.ts";
 import type { LoadedPlugins } from "../plugins/load-plugins.ts";
 import type { EditorContext, EditorSettings } from "./editor-context.ts";
 import { limitLineLength, MAX_REQUEST_BYTES } from "./line-limit.ts";
@@ -104,7 +104,7 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
       log.error({ code: "store_lost" }, text);
       process.stderr.write(`postrider: ${text}\n`);
     });
-    const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
+    const store = await openHomeStore({ home, environment: options.environment, mode: "in-process", onLost });
     const onError = (error: unknown): void =>
       log.error({ error }, "a heartbeat of the editor server failed; the next one follows in 10 s");
     life = await runnerLife({ store, clock, runner, onError });

@@ -3,6 +3,7 @@ import { PostriderError } from "../../core/errors.ts";
 import { pluralize } from "../../core/pluralize.ts";
 import { copyDatabase } from "../../stores/sqlite/upkeep/copy-database.ts";
 import { resolveHome } from "../home.ts";
+import { requireSqlite } from "../open-store.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { formatSize } from "./format-size.ts";
 import { type Io, printJson, printLine } from "./io.ts";
@@ -24,6 +25,12 @@ export const backupCommand: Command = defineCommand({
     ["postrider backup /mnt/stick/postrider.db --force", "overwrite the last copy"],
   ],
   async run({ words: [file = ""], values }, io) {
+    await requireSqlite(
+      resolveHome(io.environment),
+      io.environment,
+      "backup",
+      "Use the server's own tools, such as pg_dump.",
+    );
     const from = requireDatabase(io);
     const progress = createProgress(io, "copied");
     try {

@@ -38,6 +38,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./gateway/stop.ts")).stopGatewayCommand,
   },
   {
+    name: "gateway drain",
+    summary: "ask a gateway or worker on any machine to hand over its work and to end",
+    load: async () => (await import("./gateway/drain.ts")).drainGatewayCommand,
+  },
+  {
+    name: "worker",
+    summary: "run the agent for gateways on a shared store",
+    load: async () => (await import("./gateway/worker.ts")).runWorkerCommand,
+  },
+  {
     name: "gateway install",
     summary: "install the gateway as a service",
     load: async () => (await import("./gateway/install.ts")).installGatewayCommand,

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
+import { PostriderError } from "../../core/errors.ts";
 import { type CheckDepth, checkDatabase, fixDatabase } from "../../stores/sqlite/upkeep/check-database.ts";
 import type { Finding } from "../../stores/sqlite/upkeep/findings.ts";
-import { reportOk, reportWarning } from "../../stores/sqlite/upkeep/findings.ts";
+import { reportOk, reportProblem, reportWarning } from "../../stores/sqlite/upkeep/findings.ts";
 import { readLayers } from "../config/layers.ts";
 import { type Home, resolveHome } from "../home.ts";
+import { isSharedStore, openHomeStore, requireSqlite } from "../open-store.ts";
 import { findFormerWorkspaces, formatManualMove, resolveWorkspaces } from "../workspace.ts";
 import { type Command, defineCommand, JSON_OPTION, usageError } from "./command.ts";
 import { locateConfig } from "./config/local-config.ts";
@@ -42,6 +44,13 @@ export const doctorCommand: Command = defineCommand({
       const { runSalvage } = await import("./salvage.ts");
       return runSalvage(file ?? home.database, io, values.json);
     }
+    if (values.scrub || values.fix)
+      await requireSqlite(
+        home,
+        io.environment,
+        `doctor --${values.scrub ? "scrub" : "fix"}`,
+        "VACUUM on the server removes deleted rows.",
+      );
     if (values.scrub && existsSync(home.database)) {
       const { scrubHome } = await import("./scrub.ts");
       if (!(await scrubHome(io))) return 1;
@@ -87,6 +96,8 @@ async function collectFindings(home: Home, io: Io, depth: CheckDepth): Promise<F
     checkPermissions(home),
     ...checkWorkspaces(home, io),
   ];
+  if (await isSharedStore(home, io.environment))
+    return [...around, await checkServer(home, io), await checkKeeper(home)];
   if (!existsSync(home.database) && !existsSync(`${home.database}-wal`))
     return [...around, reportOk("database", "There is no database yet; the first use creates it.")];
   const copies = checkCopies(home, io.now());
@@ -94,6 +105,23 @@ async function collectFindings(home: Home, io: Io, depth: CheckDepth): Promise<F
   const database = checkDatabase(home.database, { depth, now: io.now(), onStep: progress.update });
   progress.end();
   return [...around, copies, ...database, await checkKeeper(home)];
+}
+
+/** The server checks its own files; here it must answer, and know the schema. */
+async function checkServer(home: Home, io: Io): Promise<Finding> {
+  try {
+    const store = await openHomeStore({ home, environment: io.environment });
+    const { sessions, messages } = await store.sessions.getStats({ asker: { everyone: true } });
+    await store.close();
+    return reportOk("database", `PostgreSQL answers: ${sessions} sessions, ${messages} messages.`);
+  } catch (error) {
+    if (!(error instanceof PostriderError)) throw error;
+    return reportProblem(
+      "database",
+      error.message,
+      "Check the address in POSTRIDER_STORE or config.yaml, and the server.",
+    );
+  }
 }
 
 /** Agents cannot read the files that earlier versions kept in the home. The gateway moves them at its start. */

@@ -8,6 +8,7 @@ import type { ErasureProgress } from "../../ports/access-store.ts";
 import type { Store } from "../../ports/store.ts";
 import { scrubDatabase } from "../../stores/sqlite/upkeep/scrub-database.ts";
 import { resolveHome } from "../home.ts";
+import { isSharedStore } from "../open-store.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { type Io, printJson, printLine, printNotice } from "./io.ts";
 import { withStore } from "./open-home.ts";
@@ -66,7 +67,8 @@ export const erasePersonCommand: Command = defineCommand({
     });
     if (unfinished === undefined) return 5;
     const home = resolveHome(io.environment);
-    const scrubbed = await scrubDatabase(home.database);
+    // A server has no file to rewrite: docs/scale.md says what remains there, and for how long.
+    const scrubbed = (await isSharedStore(home, io.environment)) || (await scrubDatabase(home.database));
     const copies = listDatabaseCopies(home);
     if (values.backups) for (const copy of copies) rmSync(copy, { force: true });
     const receipt: Receipt = {

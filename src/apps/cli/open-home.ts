@@ -1,8 +1,8 @@
 import { type Asker, OWNER } from "../../core/owner.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
-import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { type Home, makeHome, resolveHome } from "../home.ts";
+import { openHomeStore } from "../open-store.ts";
 import { type Io, printNotice } from "./io.ts";
 
 export interface OpenStore {
@@ -17,7 +17,7 @@ export interface OpenHome extends OpenStore {
 /** Opens the store for one short command, in this thread, and always closes it. */
 export async function withStore<Result>(io: Io, use: (open: OpenStore) => Promise<Result>): Promise<Result> {
   const home = prepareHome(io);
-  const store = await sqliteStore({ file: home.database, mode: "in-process" });
+  const store = await openHomeStore({ home, environment: io.environment, mode: "in-process" });
   try {
     return await use({ home, store });
   } finally {
@@ -37,7 +37,7 @@ export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<
 export function prepareHome(io: Io, greet: (line: string) => void = (line) => printWelcome(io, line)): Home {
   const home = resolveHome(io.environment);
   makeHome(home);
-  if (!process.getBuiltinModule("node:fs").existsSync(home.database)) {
+  if (!process.getBuiltinModule("node:fs").existsSync(home.database) && !io.environment.POSTRIDER_STORE) {
     greet(`Welcome to Postrider. All messages are stored in ${home.folder}, which only you can read.`);
     greet("postrider --help lists the commands; /help lists the commands of the chat.");
   }

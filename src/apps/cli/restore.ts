@@ -2,6 +2,7 @@ import { pluralize } from "../../core/pluralize.ts";
 import { openPostriderDatabase } from "../../stores/sqlite/upkeep/integrity.ts";
 import { replaceDatabase } from "../../stores/sqlite/upkeep/replace-database.ts";
 import { makeHome, resolveHome } from "../home.ts";
+import { requireSqlite } from "../open-store.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { printJson, printLine, printNotice } from "./io.ts";
 import { createProgress } from "./progress.ts";
@@ -26,6 +27,7 @@ export const restoreCommand: Command = defineCommand({
   ],
   async run({ words: [file = ""], values }, io) {
     const home = resolveHome(io.environment);
+    await requireSqlite(home, io.environment, "restore", "Use the server's own tools, such as pg_restore.");
     openPostriderDatabase(file).close();
     makeHome(home);
     const progress = createProgress(io, "restored");

@@ -18,6 +18,10 @@ export interface Config {
   /** The model settings. `selectModel` combines them with the keys of the environment. */
   readonly model: ModelSettings;
   readonly log: { readonly level: LogLevel };
+  /** The address of the PostgreSQL server with the data. Absent: the home's own database file. */
+  readonly store?: string;
+  /** The name of this gateway among those that share the store. */
+  readonly gatewayName?: string;
   /** Files and packages, as the home's file names them. */
   readonly plugins: readonly string[];
 }
@@ -45,6 +49,7 @@ export function buildConfig(
   const compression = value<boolean>("compression.enabled");
   const instructions = given("instructions");
   const homes = listHomeChannels(given);
+  const [store, gatewayName, maxTurns] = [given("store"), given("gateway.name"), given("gateway.max_turns")];
   return {
     gateway: {
       // Lazy, because detecting the zone takes as long as reading all the rest.
@@ -62,6 +67,7 @@ export function buildConfig(
       busy: value<BusyMode>("gateway.busy"),
       maxPending: value("gateway.most_waiting"),
       turnMinutes: value("gateway.turn_minutes"),
+      ...(maxTurns !== undefined && { maxTurns: Number(maxTurns) }),
       streaming: value("gateway.streaming"),
       ...(instructions !== undefined && { instructions: String(instructions) }),
       personalities: Object.fromEntries(
@@ -76,6 +82,8 @@ export function buildConfig(
     platforms: { telegram: buildTelegramConfig(given, value, homes) },
     model: buildModelSettings((key) => fromFiles.get(key)?.value),
     log: { level: value<LogLevel>("log.level") },
+    ...(store !== undefined && { store: String(store) }),
+    ...(gatewayName !== undefined && { gatewayName: String(gatewayName) }),
     plugins: value<readonly string[]>("plugins"),
   };
 }

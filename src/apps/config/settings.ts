@@ -136,6 +136,7 @@ export const SETTINGS: readonly Setting[] = [
     variable: "POSTRIDER_REDACT_PII",
     default: "false",
   },
+  { key: "store", kind: TEXT, variable: "POSTRIDER_STORE", secret: true },
   { key: "access.allow", kind: IDS, variable: "POSTRIDER_ALLOWED_USERS" },
   { key: "access.allow_all", kind: SWITCH, variable: "POSTRIDER_ALLOW_ALL_USERS", default: false },
   { key: "access.strangers", kind: STRANGERS, variable: "POSTRIDER_STRANGERS", default: "pair" },
@@ -157,6 +158,12 @@ export const SETTINGS: readonly Setting[] = [
     kind: { type: "whole", least: 1, most: 1440 },
     variable: "POSTRIDER_TURN_MINUTES",
     default: 30,
+  },
+  { key: "gateway.name", kind: WORD, variable: "POSTRIDER_GATEWAY_NAME" },
+  {
+    key: "gateway.max_turns",
+    kind: { type: "whole", least: 0, most: 10_000 },
+    variable: "POSTRIDER_MAX_TURNS",
   },
   { key: "gateway.streaming", kind: SWITCH, variable: "POSTRIDER_STREAMING", default: true },
   { key: "tools.owner", kind: TOOLS, default: DEFAULT_TOOLS.owner },
@@ -235,7 +242,8 @@ export function listNamesBelow(path: readonly string[]): readonly string[] | und
 /** Settings that a project's file must not have, because another person may have written it: access, keys, addresses, code. */
 export function isHomeOnly(path: readonly string[]): boolean {
   const [section = ""] = path;
-  if (["access", "platforms", "privacy", "tools", "memory", "plugins"].includes(section)) return true;
+  if (["access", "platforms", "privacy", "tools", "memory", "plugins", "store"].includes(section))
+    return true;
   if (path.join(".") === "model.provider") return true; // decides where all messages are sent
   return path.some((name) => /token|secret|password|credential|api_?key|base_?url/i.test(name));
 }

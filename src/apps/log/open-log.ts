@@ -29,7 +29,7 @@ export interface OpenLog extends Log, Pick<LogMask, "addSecrets"> {
   close(): void;
 }
 
-export type LogName = "gateway" | "editor" | "keeper";
+export type LogName = "gateway" | "editor" | "keeper" | "worker";
 
 export function getLogFile({ folder }: Pick<Home, "folder">, name: LogName = "gateway"): string {
   return join(folder, "logs", `${name}.log`);

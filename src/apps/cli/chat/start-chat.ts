@@ -12,7 +12,6 @@ import type { Agent } from "../../../ports/agent.ts";
 import type { Store } from "../../../ports/store.ts";
 import { buildRouting, DEFAULT_RESET } from "../../../sessions/routing.ts";
 import { createSessions } from "../../../sessions/sessions.ts";
-import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
 import { type RunnerLife, runnerLife } from "../../../system/runner-life.ts";
 import { systemClock, systemZone } from "../../../system/system-clock.ts";
@@ -24,6 +23,7 @@ import type { Config } from "../../config/config.ts";
 import { exitOnLostStore } from "../../exit-on-lost-store.ts";
 import type { Home } from "../../home.ts";
 import { createLocalTools } from "../../local-tools.ts";
+import { openHomeStore } from "../../open-store.ts";
 import type { LoadedPlugins } from "../../plugins/load-plugins.ts";
 import { resolveSessionArgument } from "../session-argument.ts";
 import { askInTerminal } from "./ask-in-terminal.ts";
@@ -61,8 +61,9 @@ export interface ChatOptions {
 export async function startChat(options: ChatOptions): Promise<TerminalChat> {
   const { home, environment, agent, kind, config, onEvent, notify } = options;
   const mode = kind === "query" ? "in-process" : "workers";
-  const store = await sqliteStore({
-    file: home.database,
+  const store = await openHomeStore({
+    home,
+    environment,
     mode,
     onLost: exitOnLostStore(options.onStoreLost),
   });

@@ -5,11 +5,14 @@ import { type OpenLog, openLog } from "../../log/open-log.ts";
 import { collectSecrets } from "../../log/secrets.ts";
 import { locateConfig } from "../config/local-config.ts";
 import { hasColor, type Io } from "../io.ts";
+import { readVersion } from "../version.ts";
 
 export interface OpenGatewayOptions {
   readonly agent?: string;
   /** Overrides the log level of the configuration. */
   readonly level?: LogLevel;
+  /** Runs turns for the gateways, and connects to no messenger. */
+  readonly worker?: boolean;
   /** Whether the log also goes to stderr. */
   readonly showsLog: boolean;
 }
@@ -24,7 +27,7 @@ export interface OpenGateway {
 /** Opens a gateway for a command, with the configuration of this folder and a log. */
 export async function openGateway(
   io: Io,
-  { agent, level, showsLog }: OpenGatewayOptions,
+  { agent, level, worker = false, showsLog }: OpenGatewayOptions,
 ): Promise<OpenGateway> {
   const { environment } = io;
   const location = locateConfig(io);
@@ -33,6 +36,7 @@ export async function openGateway(
   const config = openConfig({ ...location, notice: (text) => notice(text) });
   const log = openLog({
     home: location.home,
+    ...(worker && { name: "worker" }),
     level: level ?? config.current().log.level,
     ...(showsLog && { show: io.notices }),
     ...(io.notices.isTTY && { pretty: { color: hasColor(io, io.notices) } }),
@@ -46,7 +50,10 @@ export async function openGateway(
   };
   try {
     const overrides = { ...(agent !== undefined && { agent }), ...(level !== undefined && { level }) };
-    const gateway = await composeGateway({ home: location.home, environment, config, log, ...overrides });
+    const gateway = await composeGateway({
+      ...{ home: location.home, environment, config, log, worker, version: readVersion() },
+      ...overrides,
+    });
     return { gateway, log, close };
   } catch (error) {
     close();

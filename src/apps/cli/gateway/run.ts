@@ -7,21 +7,28 @@ import { prepareHome } from "../open-home.ts";
 /** The exit code when a gateway already runs in this home. */
 const ALREADY_RUNNING_EXIT = 3;
 /** Answers in progress have 20 s, deliveries 10 s more. */
-const STOP_LIMIT_MS = 45_000;
+export const STOP_LIMIT_MS = 45_000;
+
+export const VERBOSE_OPTION = {
+  type: "flag",
+  short: "v",
+  help: "log everything; overrides log.level",
+} as const;
+export const AGENT_OPTION = {
+  type: "text",
+  value: "NAME",
+  help: "the agent: model, echo, script:FILE, ./FILE.ts or an agent of a plugin (default: the model, if one is configured)",
+} as const;
 
 export const runGatewayCommand: Command = defineCommand({
   name: "gateway run",
   about: `Connects the agent to the configured messengers and answers messages there until it is stopped. It prints its log and
 writes it to logs/gateway.log in the home; in a pipe the log is one JSON object per line. Only one gateway runs in a
-home; terminals work beside it. Ctrl-C or SIGTERM shuts it down: it finishes the answers in progress, and the next
+home, unless its store is PostgreSQL; terminals work beside it. Ctrl-C or SIGTERM shuts it down: it finishes the answers in progress, and the next
 gateway sends the messages that are still pending. A second Ctrl-C or SIGTERM ends it at once.`,
   options: {
-    verbose: { type: "flag", short: "v", help: "log everything; overrides log.level" },
-    agent: {
-      type: "text",
-      value: "NAME",
-      help: "the agent: model, echo, script:FILE, ./FILE.ts or an agent of a plugin (default: the model, if one is configured)",
-    },
+    verbose: VERBOSE_OPTION,
+    agent: AGENT_OPTION,
   },
   examples: [
     ["postrider gateway run", "run until Ctrl-C; postrider gateway install installs a service"],

@@ -5,14 +5,14 @@ import { toOneLine } from "../../../core/printable.ts";
 import type { Store } from "../../../ports/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
 import { readProcStat } from "../../../system/proc-stat.ts";
-import { findRunningGateway, type RunningGateway } from "../../gateway-lease.ts";
+import { findRunningGateway, listRunningGateways, type RunningGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { loadLocalConfig } from "../config/local-config.ts";
 import { formatDateTime, formatRelativeTime } from "../format-time.ts";
 import { printJson, printLine, printNotice } from "../io.ts";
 import { withStore } from "../open-home.ts";
 import { formatRunningCount } from "../processes/process-text.ts";
-import { formatFacts } from "../table.ts";
+import { type Column, formatFacts, formatTable } from "../table.ts";
 
 /** The number of failing deliveries that are listed. */
 const MAX_FAILING = 20;
@@ -37,10 +37,11 @@ The exit code is 0 if a gateway runs, otherwise 3.`,
       printNotice(io, `postrider: ${error.message}`);
       return undefined;
     });
-    const { gateway, trouble, homes, waiting } = await withStore(io, async ({ store }) => {
+    const { gateway, all, trouble, homes, waiting } = await withStore(io, async ({ store }) => {
       const gateway = await findRunningGateway(store, now);
       return {
         gateway,
+        all: await listRunningGateways(store, now),
         trouble: gateway?.silentSince === undefined ? undefined : await findTrouble(store, gateway, now),
         homes: mergeHomeChannels(config?.gateway.homes ?? [], await store.conversations.listHomeChannels()),
         waiting: await countPendingWork(store, now),
@@ -48,9 +49,17 @@ The exit code is 0 if a gateway runs, otherwise 3.`,
     });
     if (values.json) {
       const home_channels = homes.map(formatHomeJson);
-      printJson(io, { ...formatGatewayJson(gateway), trouble: trouble ?? null, home_channels, ...waiting });
+      printJson(io, {
+        ...formatGatewayJson(gateway),
+        trouble: trouble ?? null,
+        gateways: all.map(formatMemberJson),
+        home_channels,
+        ...waiting,
+      });
     } else {
       printLine(io, formatStatus(gateway, homes, waiting, now, trouble));
+      if (all.some(({ name }) => name !== undefined))
+        printLine(io, `\n${formatMembers(all, now).join("\n")}`);
       if (gateway === undefined)
         printNotice(
           io,
@@ -134,6 +143,51 @@ export function formatGatewayJson(gateway: RunningGateway | undefined): Record<s
     agent: gateway?.agent ?? null,
     platforms:
       gateway?.connections.map(({ platform, account, state }) => ({ platform, account, state })) ?? [],
+  };
+}
+
+const MEMBER_COLUMNS: readonly Column[] = [
+  { heading: "kind" },
+  { heading: "name" },
+  { heading: "process" },
+  { heading: "version" },
+  { heading: "started" },
+  { heading: "turns", align: "right" },
+  { heading: "connections" },
+];
+
+/** One line for each gateway and worker on a shared store. */
+function formatMembers(all: readonly RunningGateway[], now: number): string[] {
+  const rows = all.map((one) => [
+    one.kind,
+    one.name ?? "",
+    `${one.runner.pid} on ${one.runner.host}`,
+    one.version ?? "",
+    one.since === undefined ? "" : formatRelativeTime(one.since, now),
+    String(one.turns ?? 0),
+    formatConnections(one, now),
+  ]);
+  return formatTable(MEMBER_COLUMNS, rows, Number.POSITIVE_INFINITY);
+}
+
+function formatConnections({ kind, connections, silentSince }: RunningGateway, now: number): string {
+  if (silentSince !== undefined) return `silent since ${formatRelativeTime(silentSince, now)}`;
+  if (connections.length === 0) return kind === "gateway" ? "standby" : "";
+  return connections.map(({ platform, state }) => `${platform} ${toOneLine(state)}`).join(", ");
+}
+
+function formatMemberJson(one: RunningGateway): Record<string, unknown> {
+  return {
+    kind: one.kind,
+    name: one.name ?? null,
+    host: one.runner.host,
+    pid: one.runner.pid,
+    version: one.version ?? null,
+    since: one.since ?? null,
+    agent: one.agent ?? null,
+    turns: one.turns ?? null,
+    silent_since: one.silentSince ?? null,
+    platforms: one.connections.map(({ platform, account, state }) => ({ platform, account, state })),
   };
 }
 
