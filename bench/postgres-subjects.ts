@@ -183,9 +183,8 @@ export function bareRows(url: string, schema: string): BareLoop {
 const startedSql = `
 select pg_current_xact_id()::text as xid, pg_backend_pid() as pid,
   (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
-const notifySql = "select pg_notify(?, ?)";
 
-/** The store's own statements, in its order and pipelined like it: locks, reads, rows, notifications. */
+/** The store's own statements, in its order and pipelined like it: locks, reads and rows, without a notification. */
 export function bareStatements(url: string, schema: string): BareLoop {
   const { begin, end } = bareTransactions(url, schema);
   const lock = (scope: Scope): LockStatement[] => buildLocks(schema, [scope], false);
@@ -216,7 +215,6 @@ export function bareStatements(url: string, schema: string): BareLoop {
         ...["main", "local", source.chatId, messageId, n, now, 1, "r", null, null, turn, seq],
       );
       accept.send(growAndClaimSessionSql, 1, now, 1, 0, "r", target, null, s);
-      accept.send(notifySql, `bench ${schema}`, "r");
       await accept.commit();
       const finish = await begin(lock({ kind: "turn", number: turn }));
       finish.send(startedSql);
@@ -227,7 +225,6 @@ export function bareStatements(url: string, schema: string): BareLoop {
       finish.send(finishInboxSql, turn);
       finish.send(endTurnSql, "done", now, turn);
       finish.send(touchConversationSql, now, n);
-      finish.send(notifySql, `bench ${schema}`, "r");
       await finish.commit();
     },
   };

@@ -169,7 +169,6 @@ describe("a transaction on PostgreSQL", () => {
   const write = (run: Write<void>["run"]): Write<void> => ({
     scopes: [{ kind: "new" }],
     run,
-    beforeCommit: () => {},
   });
 
   it("fails as a whole if a statement fails whose result nobody reads", async () => {

@@ -37,16 +37,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
 }
 
-/** Heard by other stores when the transaction commits. */
-const notifySql = "select pg_notify(?, ?)";
 /** One process indexes at a time. */
 const tryIndexLockSql = "select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as taken";
 
 /** A store on connections that it does not close. */
 export function composeStore(connections: Connections): PostgresStore {
-  const { settings, statements, changes, channel, ownPayload } = connections;
+  const { settings, changes } = connections;
   const { write, read, countRetries } = createTransactionRunner(connections);
-  const notifyStatement = statements.prepare(notifySql);
   const indexer = createIndexer((limit) =>
     write({
       scopes: [{ kind: "new" }],
@@ -54,7 +51,6 @@ export function composeStore(connections: Connections): PostgresStore {
         const lock = await db.get<{ taken: number }>(tryIndexLockSql, `${settings.schema} index`);
         return lock?.taken === 1 ? indexMessages(db, limit) : 0;
       },
-      beforeCommit: () => {},
     }),
   );
   const pending = new Set<Promise<unknown>>();
@@ -67,12 +63,9 @@ export function composeStore(connections: Connections): PostgresStore {
     const value = await write({
       scopes: operation.scope(input),
       run: (db) => run(db, input),
-      beforeCommit(result, stream) {
-        if (hasWritten(name, result)) stream.send(notifyStatement, [channel, ownPayload]);
-      },
     });
     if (hasWritten(name, value)) {
-      changes.notify();
+      changes.publish();
       indexer.schedule();
     }
     return value;

@@ -1,7 +1,6 @@
 import { pause } from "../../system/pause.ts";
 import type { Scope } from "../sql/scope.ts";
 import type { Db } from "../sql-async/generated/db.ts";
-import type { StatementStream } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import { isCommitted } from "./find-outcome.ts";
 import { buildLocks } from "./locks.ts";
@@ -19,7 +18,6 @@ import {
 export interface Write<Result> {
   readonly scopes: readonly Scope[];
   run(db: Db): Promise<Result>;
-  beforeCommit(result: Result, stream: StatementStream): void;
 }
 
 export interface TransactionRunner {
@@ -41,7 +39,7 @@ export function createTransactionRunner(connections: Connections): TransactionRu
   const queue = createScopeQueue();
   let retries = 0;
 
-  async function write<Result>({ scopes, run, beforeCommit }: Write<Result>): Promise<Result> {
+  async function write<Result>({ scopes, run }: Write<Result>): Promise<Result> {
     const deadline = performance.now() + retryMs;
     let isWide = scopes.some(({ kind }) => kind === "database");
     let conflicts = 0;
@@ -49,7 +47,7 @@ export function createTransactionRunner(connections: Connections): TransactionRu
       try {
         const client = await acquireClient(pool, deadline);
         const locks = buildLocks(schema, scopes, isWide);
-        return await runWriteTransaction(client, settings, { locks, isWide, run, beforeCommit });
+        return await runWriteTransaction(client, settings, { locks, isWide, run });
       } catch (error) {
         if (error instanceof ScopeWidenedError) {
           isWide = true;
