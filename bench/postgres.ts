@@ -1,7 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
+import type { PostgresServer } from "../test/support/postgres-server.ts";
 import type { Size } from "./gateway.ts";
 import type { Report } from "./goals.ts";
 import { atOnce, median, quantile, ratio, rounds, type Timed, typical } from "./measure.ts";
@@ -28,6 +31,7 @@ export async function postgres(report: Report, size: Size): Promise<void> {
     await claims(report, size, server.url);
     await notifications(report, size, server.url);
     await gateways(report, size, server.url);
+    await costs(report, size, server);
   } finally {
     await end();
   }
@@ -224,4 +228,60 @@ async function runTurns(child: ChildProcess, turns: number): Promise<ProcessResu
   child.send(turns);
   const [result] = await answer;
   return result as ProcessResult;
+}
+
+/** What a turn costs the server, for sizing. Processor time does not depend on what else runs on the machine. */
+async function costs(report: Report, { turns: most }: Size, { url, pid }: PostgresServer): Promise<void> {
+  report.heading("PostgreSQL: the cost of a turn");
+  const subject = await postgresSubject(url, "costs");
+  await seedConversations(subject.store, CONVERSATIONS);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const readSizes = async (): Promise<{ wal: number; disk: number }> => {
+    const { rows } = await client.query(
+      `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal, sum(pg_total_relation_size(oid))::float8 as disk
+       from pg_class where relnamespace = 'costs'::regnamespace and relkind = 'r'`,
+    );
+    return rows[0];
+  };
+  const run = (count: number) => atOnce(POOL_SIZE, count, (i, lane) => subject.turn(lane, i));
+  await run(200);
+  await subject.store.indexPending();
+  const before = { ...(await readSizes()), server: readServerCpu(pid), own: process.cpuUsage() };
+  await run(most);
+  await subject.store.indexPending();
+  const after = { ...(await readSizes()), server: readServerCpu(pid), own: process.cpuUsage(before.own) };
+  const row = (name: string, value: number, digits: number): string[] => [
+    name,
+    (value / most).toFixed(digits),
+  ];
+  report.table(
+    ["", "per turn"],
+    [
+      row("processor time of the server, ms", after.server - before.server, 2),
+      row("processor time of the store, ms", (after.own.user + after.own.system) / 1000, 2),
+      row("write-ahead log, bytes", after.wal - before.wal, 0),
+      row("tables and indexes, bytes, the search index included", after.disk - before.disk, 0),
+    ],
+  );
+  await client.end();
+  await subject.store.close();
+}
+
+const TICK_MS = 10;
+
+/** The processor time of a server and its connections that still exist, in milliseconds. Linux only. */
+function readServerCpu(pid: number): number {
+  let ticks = 0;
+  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      // After the name of the command, which may contain spaces: state, parent, and from the 12th on the times.
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (Number(name) === pid || Number(fields[1]) === pid) ticks += Number(fields[11]) + Number(fields[12]);
+    } catch {
+      // The process has ended meanwhile.
+    }
+  }
+  return ticks * TICK_MS;
 }
