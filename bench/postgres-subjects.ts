@@ -10,6 +10,8 @@ import {
   systemZone,
   throwIfRefused,
 } from "../src/index.ts";
+import { createWriteBatcher } from "../src/stores/postgres/connection.ts";
+import type { PgClient } from "../src/stores/postgres/driver.ts";
 import { buildLocks, type LockStatement } from "../src/stores/postgres/locks.ts";
 import { createStatementCache } from "../src/stores/postgres/statements.ts";
 import { openPostgresStore, type PostgresStore } from "../src/stores/postgres/store.ts";
@@ -111,8 +113,11 @@ function bareTransactions(url: string, schema: string) {
     async begin(locks: readonly LockStatement[] = []): Promise<BareTransaction> {
       const client = await pool.connect();
       const sent: Promise<unknown>[] = [];
-      const query = (prepared: { text: string; name: string | undefined }, values: readonly unknown[]) =>
-        client.query({ ...prepared, values: [...values] } as pg.QueryConfig);
+      const batchWrites = createWriteBatcher(client as unknown as PgClient);
+      const query = (prepared: { text: string; name: string | undefined }, values: readonly unknown[]) => {
+        batchWrites();
+        return client.query({ ...prepared, values: [...values] } as pg.QueryConfig);
+      };
       const transaction: BareTransaction = {
         send(statement, ...values) {
           sent.push(query(statements.prepare(statement), values));
@@ -129,6 +134,7 @@ function bareTransactions(url: string, schema: string) {
           client.release();
         },
       };
+      batchWrites();
       sent.push(client.query("begin isolation level read committed read write"));
       for (const { sql, values } of locks) transaction.send(sql, ...values);
       return transaction;

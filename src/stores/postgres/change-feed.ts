@@ -26,6 +26,8 @@ const snapshotSql = "select pg_current_snapshot()::text as snapshot";
 const SLOW_POLL_MS = 5000;
 const FAST_POLL_MS = 150;
 const MAX_BACK_OFF_MS = 5000;
+/** The least time between two notifications: a listener that reads for each would only slow the others down. */
+const NOTIFICATION_PAUSE_MS = 10;
 /** A store that closes waits this long for its last notification. */
 const LAST_NOTIFICATION_MS = 1000;
 
@@ -88,6 +90,7 @@ function createPublisher({ channel, ownPayload }: ChangeFeedOptions): Publisher 
         isDue = true;
         client = undefined; // the next connection sends it
       });
+      await pause(NOTIFICATION_PAUSE_MS);
     }
     running = undefined;
   }
