@@ -23,6 +23,7 @@ const PROOF_ONLY = [
   "src/stores/sqlite/scopes.test.ts",
   "test/async-twin-contract.test.ts",
   "test/async-twin.test.ts",
+  "test/postgres-pooler.test.ts",
 ];
 /** Of these, the ones that measure. */
 const PROOF_ONLY_MEASURED = ["test/latency.test.ts"];

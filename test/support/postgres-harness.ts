@@ -13,7 +13,10 @@ import { connectTestServer, findTestServer } from "./postgres-server.ts";
  * A harness for the contract. All rules of a file use one schema and one pool, one after the other: creating tables and
  * connecting takes longer than most rules. A second store has its own connections.
  */
-export function postgresHarness(schema: string): StoreHarness & { close(): Promise<void> } {
+export function postgresHarness(
+  schema: string,
+  more: () => Promise<Partial<PostgresOptions>> = async () => ({}),
+): StoreHarness & { close(): Promise<void> } {
   const opened = new Set<PostgresStore>();
   let shared: Promise<Connections> | undefined;
   const buildOptions = async (): Promise<PostgresOptions> => ({
@@ -23,6 +26,7 @@ export function postgresHarness(schema: string): StoreHarness & { close(): Promi
     clock: "caller",
     poolSize: 4,
     applicationName: `contract ${schema}`,
+    ...(await more()),
   });
   const connect = async (): Promise<Connections> => openConnections(readOptions(await buildOptions()));
   const openStore = async (): Promise<Store> => {

@@ -256,7 +256,7 @@ interface ServerUser {
 }
 
 /** PostgreSQL refuses to run as root. */
-function findServerUser(): ServerUser | undefined {
+export function findServerUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const accounts = readFileSync("/etc/passwd", "utf8");
   for (const name of ["postgres", "nobody"]) {
