@@ -1,8 +1,6 @@
-import { PostriderError } from "../../../core/errors.ts";
 import { pluralize } from "../../../core/pluralize.ts";
-import type { CopySource, CopyTarget } from "../../../stores/copy/copy-end.ts";
 import { type CopyStep, copyStore, type StoreCopyResult } from "../../../stores/copy/copy-store.ts";
-import { prepareAsyncTwin, readPostgresAddress, type StoreAddress } from "../../open-store.ts";
+import { openCopySource, openCopyTarget, parseStoreAddress } from "../../open-copy-end.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { type Io, printJson, printLine } from "../io.ts";
 import { createProgress, type Progress } from "../progress.ts";
@@ -27,11 +25,13 @@ the same command continues it. Postrider compares both stores before TO can be u
     ],
   ],
   async run({ words: [from = "", to = ""], values }, io) {
-    const [fromAddress, toAddress] = [parseAddress(from, "FROM", io), parseAddress(to, "TO", io)];
-    const source = await openSource(fromAddress);
+    const { HOME = "~" } = io.environment;
+    const fromAddress = parseStoreAddress(from, "FROM", HOME);
+    const toAddress = parseStoreAddress(to, "TO", HOME);
+    const source = await openCopySource(fromAddress);
     const progress = createStepProgress(io);
     try {
-      const target = await openTarget(toAddress);
+      const target = await openCopyTarget(toAddress);
       try {
         const result = await copyStore({
           source,
@@ -70,40 +70,6 @@ function createStepProgress(io: Io): {
     },
     end,
   };
-}
-
-function parseAddress(text: string, argument: string, io: Io): StoreAddress {
-  if (/^postgres(?:ql)?:\/\//.test(text)) return { kind: "postgres", url: text };
-  const file = /^sqlite:(.+)$/s.exec(text)?.[1];
-  // The shell expands ~ only at the start of a word.
-  if (file !== undefined)
-    return { kind: "sqlite", file: file.replace(/^~(?=\/)/, io.environment.HOME ?? "~") };
-  // The text may contain a password.
-  throw new PostriderError(
-    "invalid_input",
-    `${argument} is not the address of a store. Write sqlite:FILE or postgres://user:password@host/database.`,
-    { details: { field: argument, arguments: true } },
-  );
-}
-
-async function openSource(address: StoreAddress): Promise<CopySource> {
-  if (address.kind === "sqlite") {
-    const { openSqliteSource } = await import("../../../stores/sqlite/upkeep/copy-source.ts");
-    return openSqliteSource(address.file);
-  }
-  await prepareAsyncTwin();
-  const { openPostgresSource } = await import("../../../stores/postgres/copy/source.ts");
-  return openPostgresSource(readPostgresAddress(address.url));
-}
-
-async function openTarget(address: StoreAddress): Promise<CopyTarget> {
-  if (address.kind === "sqlite") {
-    const { openSqliteTarget } = await import("../../../stores/sqlite/upkeep/copy-target.ts");
-    return openSqliteTarget(address.file);
-  }
-  await prepareAsyncTwin();
-  const { openPostgresTarget } = await import("../../../stores/postgres/copy/target.ts");
-  return openPostgresTarget(readPostgresAddress(address.url));
 }
 
 function formatResult({ to, copy, sessions, messages, rows }: StoreCopyResult): string {

@@ -35,7 +35,7 @@ export async function openCopyClient(options: PostgresOptions): Promise<CopyClie
   const { schema, connection } = settings;
   const database = describeDatabase(connection.settings);
   const driver = await loadDriver();
-  const raw = new driver.Client(await buildClientConfig(driver, connection));
+  const raw = new driver.Client({ ...(await buildClientConfig(driver, connection)), pipeline: true });
   raw.on("error", () => {}); // the query in progress reports it
   const exactTypes = {
     getTypeParser: (oid: number, format?: string) =>
