@@ -225,6 +225,16 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       args: ({ folder }) => ["restore", join(folder, "copy.db"), "--replace"],
     },
   ],
+  "postrider store copy": [
+    {
+      args: ({ folder, database }) => [
+        "store",
+        "copy",
+        `sqlite:${database}`,
+        `sqlite:${join(folder, "moved.db")}`,
+      ],
+    },
+  ],
   "postrider doctor": [{ args: () => ["doctor", "--full"] }, { args: () => ["doctor", "--fix"] }],
   "postrider export-person": [
     { args: ({ folder }) => ["export-person", "owner", join(folder, "owner.jsonl")] },

@@ -1,5 +1,6 @@
 import { PostriderError } from "../core/errors.ts";
 import type { Store } from "../ports/store.ts";
+import type { PostgresOptions } from "../stores/postgres/options.ts";
 import type { SqliteOptions } from "../stores/sqlite/store.ts";
 import type { Home } from "./home.ts";
 
@@ -84,14 +85,20 @@ function checkPostgresUrl(address: string): string {
 const STORE_PARAMETERS = ["schema", "pool_size", "pooler"] as const;
 
 export async function openPostgres(address: string): Promise<Store> {
-  const { openPostgresStore } = await loadPostgres();
+  await prepareAsyncTwin();
+  const { openPostgresStore } = await import("../stores/postgres/store.ts");
+  return openPostgresStore(readPostgresAddress(address));
+}
+
+/** The options of the store in an address like `postgres://user@host/database?schema=team`. */
+export function readPostgresAddress(address: string): PostgresOptions {
   const { url, schema, pool_size, pooler } = splitAddress(address);
-  return openPostgresStore({
+  return {
     url,
     ...(schema !== undefined && { schema }),
     ...(pool_size !== undefined && { poolSize: readWholeNumber("pool_size", pool_size) }),
     ...(pooler !== undefined && { pooler: readPooler(pooler) }),
-  });
+  };
 }
 
 type StoreParameters = Partial<Record<(typeof STORE_PARAMETERS)[number], string>>;
@@ -125,14 +132,12 @@ function readPooler(text: string): "none" | "transaction" {
   );
 }
 
-async function loadPostgres(): Promise<typeof import("../stores/postgres/store.ts")> {
-  // In a clone, the store is derived from its sources first; the published package contains it.
-  if (import.meta.url.endsWith(".ts")) {
-    const { spawnSync } = process.getBuiltinModule("node:child_process");
-    const { fileURLToPath } = process.getBuiltinModule("node:url");
-    const script = fileURLToPath(new URL("../../scripts/make-async.ts", import.meta.url));
-    const made = spawnSync(process.execPath, [script], { encoding: "utf8" });
-    if (made.status !== 0) throw new PostriderError("internal", `${script} failed: ${made.stderr}`);
-  }
-  return import("../stores/postgres/store.ts");
+/** In a clone, the store on PostgreSQL is derived from its sources first; the published package contains it. */
+export async function prepareAsyncTwin(): Promise<void> {
+  if (!import.meta.url.endsWith(".ts")) return;
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
+  const { fileURLToPath } = process.getBuiltinModule("node:url");
+  const script = fileURLToPath(new URL("../../scripts/make-async.ts", import.meta.url));
+  const made = spawnSync(process.execPath, [script], { encoding: "utf8" });
+  if (made.status !== 0) throw new PostriderError("internal", `${script} failed: ${made.stderr}`);
 }

@@ -19,6 +19,7 @@ export type ErrorCode =
   | "store_lost"
   | "store_unavailable"
   | "newer_schema"
+  | "incomplete_copy"
   | "busy"
   | "file_exists"
   | "in_use"

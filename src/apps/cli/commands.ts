@@ -84,6 +84,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./restore.ts")).restoreCommand,
   },
   {
+    name: "store copy",
+    summary: "copy all data to another store: from SQLite to PostgreSQL, or back",
+    load: async () => (await import("./store/copy.ts")).copyStoreCommand,
+  },
+  {
     name: "doctor",
     summary: "check this home for problems, and repair them",
     load: async () => (await import("./doctor.ts")).doctorCommand,

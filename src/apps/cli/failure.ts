@@ -14,6 +14,7 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   session_busy: 5,
   file_exists: 5,
   in_use: 5,
+  incomplete_copy: 5,
   expired: 5,
   locked_out: 5,
   store_lost: STORE_LOST_EXIT_CODE,

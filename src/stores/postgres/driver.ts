@@ -10,6 +10,12 @@ export interface PgQuery {
   readonly values?: readonly unknown[];
   readonly name?: string | undefined;
   readonly rowMode?: "array";
+  /** Parsers for this query instead of those of the connection. */
+  readonly types?: TypeParsers;
+}
+
+export interface TypeParsers {
+  getTypeParser(oid: number, format?: string): unknown;
 }
 
 export interface PgResult {
@@ -44,10 +50,10 @@ export interface ClientConfig {
   readonly [setting: string]: unknown;
 }
 
-interface PgModule {
+export interface PgModule {
   readonly Pool: new (config: ClientConfig) => PgPool;
   readonly Client: new (config: ClientConfig) => PgClient;
-  readonly types: { getTypeParser(oid: number, format?: string): unknown };
+  readonly types: TypeParsers;
 }
 
 export async function loadDriver(): Promise<PgModule> {

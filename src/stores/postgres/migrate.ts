@@ -1,7 +1,8 @@
 import { PostriderError } from "../../core/errors.ts";
+import { createIncompleteCopyError, createOtherVersionError } from "../copy/copy-errors.ts";
 import type { PgClient } from "./driver.ts";
 import { lockDatabaseSql } from "./locks.ts";
-import { listMigrations, NEWEST_VERSION, TABLES } from "./schema.ts";
+import { listMigrations, NEWEST_VERSION, TABLES, UNFINISHED_COPY_VERSION } from "./schema.ts";
 import { quoteName, translateSql } from "./statements.ts";
 import { getErrorCode } from "./store-errors.ts";
 
@@ -9,10 +10,21 @@ import { getErrorCode } from "./store-errors.ts";
 const MIN_SERVER_VERSION = 160_000;
 const UNDEFINED_TABLE = "42P01";
 
-/** Brings the schema to the newest version. Of several processes that start at once, one does it and the others wait. */
-export async function migrateSchema(client: PgClient, schema: string, database: string): Promise<void> {
+/**
+ * Brings the schema to the newest version. Of several processes that start at once, one does it and the others wait.
+ * `allowCopy` accepts an unfinished copy, which is left as it is. Only for the copy itself.
+ */
+export async function migrateSchema(
+  client: PgClient,
+  schema: string,
+  database: string,
+  allowCopy = false,
+): Promise<void> {
   await checkServer(client, database);
-  if (checkVersion(await readVersion(client, schema), database, schema)) return;
+  const current = await readVersion(client, schema);
+  if (allowCopy && current === UNFINISHED_COPY_VERSION) return;
+  if (allowCopy && isUnfinishedVersion(current)) throw createOtherVersionError(nameSchema(schema, database));
+  if (checkVersion(current, database, schema)) return;
   await client.query("begin");
   try {
     await client.query({ text: translateSql(lockDatabaseSql, schema), values: [`${schema} database`] });
@@ -56,8 +68,18 @@ async function checkServer(client: PgClient, database: string): Promise<void> {
     );
 }
 
+/** For messages. */
+export function nameSchema(schema: string, database: string): string {
+  return `the schema ${schema} of the database ${database}`;
+}
+
+/** Of any version of Postrider. */
+function isUnfinishedVersion(version: number | undefined): boolean {
+  return version !== undefined && version > UNFINISHED_COPY_VERSION - NEWEST_VERSION;
+}
+
 /** `undefined` if the schema has no tables of Postrider. */
-async function readVersion(client: PgClient, schema: string): Promise<number | undefined> {
+export async function readVersion(client: PgClient, schema: string): Promise<number | undefined> {
   const { rows } = await client.query({
     text: "select to_regclass($1) is not null as exists",
     values: [`${quoteName(schema)}.schema_version`],
@@ -74,6 +96,7 @@ async function readVersion(client: PgClient, schema: string): Promise<number | u
 
 /** Whether the schema is current. */
 function checkVersion(found: number | undefined, database: string, schema: string): boolean {
+  if (isUnfinishedVersion(found)) throw createIncompleteCopyError(nameSchema(schema, database));
   if (found !== undefined && found > NEWEST_VERSION)
     throw new PostriderError(
       "newer_schema",

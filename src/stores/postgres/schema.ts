@@ -469,6 +469,9 @@ function collateTexts(ddl: string): string {
 
 export const NEWEST_VERSION: number = FIRST_VERSION + MIGRATIONS_AFTER_FIRST.length;
 
+/** The version of an unfinished copy of another store: too high, so that no version of Postrider opens it. */
+export const UNFINISHED_COPY_VERSION: number = 1_000_000 + NEWEST_VERSION;
+
 /** The statements that bring a schema to the newest version; `undefined`: there is none yet. */
 export function listMigrations(from: number | undefined): readonly string[] {
   const migrations =

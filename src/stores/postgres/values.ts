@@ -53,3 +53,8 @@ const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, 
 export function findValueParser(oid: number): ((text: string) => unknown) | undefined {
   return PARSERS.get(oid);
 }
+
+/** For a copy: whole numbers are `bigint`, which is exact for all 64 bits. */
+export function findExactParser(oid: number): ((text: string) => unknown) | undefined {
+  return oid === INT8 ? BigInt : PARSERS.get(oid);
+}

@@ -1,10 +1,11 @@
 import { basename, dirname } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../core/errors.ts";
+import { createIncompleteCopyError, createOtherVersionError } from "../copy/copy-errors.ts";
 import { type Db, getSql, type Statement } from "../sql/db.ts";
 import { randomHex } from "../sql/random-hex.ts";
 import { sqliteDialect } from "./dialect.ts";
-import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+import { APPLICATION_ID, MIGRATIONS, UNFINISHED_COPY_ID } from "./schema.ts";
 import { sqliteIndex } from "./search-index.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 
@@ -26,6 +27,8 @@ const {
 export interface SqliteDb extends Db {
   /** Rows as arrays, one at a time: for a scan of a whole table without holding it in memory. */
   each(sql: string, ...values: readonly unknown[]): Iterable<unknown[]>;
+  /** Rows as arrays with whole numbers as `bigint`: a column has 64 bits. */
+  exactRows(sql: string, ...values: readonly unknown[]): unknown[][];
   exec(sql: string): void;
   pragma(text: string): unknown;
   readonly inTransaction: boolean;
@@ -37,16 +40,19 @@ export interface WriterOptions {
   readonly file: string;
   /** The maximum size of the database file; a larger write is refused with `disk_full`. */
   readonly maxBytes?: number;
+  /** Opens an unfinished copy, too. Only for the copy itself. */
+  readonly allowCopy?: boolean;
 }
 
 /** Opens the database for writing; creates or migrates it first. There is one writer per store. */
-export function openWriter({ file, maxBytes }: WriterOptions): SqliteDb {
+export function openWriter({ file, maxBytes, allowCopy = false }: WriterOptions): SqliteDb {
   try {
     if (!existsSync(file)) createDatabase(file);
     else if (statSync(file).size === 0) throw createEmptyFileError(file);
-    const db = openConnection(file, "write");
+    const db = openConnection(file, "write", allowCopy);
     try {
-      migrate(db, MIGRATIONS);
+      if (isUnfinishedCopy(db)) assertCurrent(db);
+      else migrate(db, MIGRATIONS);
       if (maxBytes !== undefined) {
         const pageSize = Number(db.pragma("page_size"));
         db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
@@ -92,7 +98,11 @@ export function openIfCurrent(file: string): SqliteDb | undefined {
 
 const MAPPED_BYTES = 256 * 1024 * 1024;
 
-function openConnection(file: string, use: "read" | "query" | "write" | "create"): SqliteDb {
+function openConnection(
+  file: string,
+  use: "read" | "query" | "write" | "create",
+  allowCopy = false,
+): SqliteDb {
   const raw = new Database(file, { readonly: use === "read", fileMustExist: true, timeout: 0 });
   const db = wrapDatabase(raw, file);
   try {
@@ -102,7 +112,7 @@ function openConnection(file: string, use: "read" | "query" | "write" | "create"
       if (use === "read") return;
       if (use === "create") db.pragma(`application_id = ${APPLICATION_ID}`);
       // Checked first: setting the journal mode writes to the file.
-      assertPostriderDatabase(db);
+      if (!(allowCopy && isUnfinishedCopy(db))) assertPostriderDatabase(db);
       if (use === "query") {
         db.pragma("query_only = ON");
         // A list over all rows is a third faster from the system's page cache than through copies of its pages.
@@ -133,6 +143,7 @@ function wrapDatabase(raw: Database.Database, file: string): SqliteDb {
     return found;
   };
   const arrays = new Map<Statement, Database.Statement>();
+  const exact = new Map<string, Database.Statement>();
   return {
     get: <Row>(statement: Statement, ...values: readonly unknown[]) =>
       prepare(statement).get(...values) as Row | undefined,
@@ -151,6 +162,14 @@ function wrapDatabase(raw: Database.Database, file: string): SqliteDb {
         .prepare(sql)
         .raw()
         .iterate(...values) as Iterable<unknown[]>,
+    exactRows: (sql, ...values) => {
+      let found = exact.get(sql);
+      if (found === undefined) {
+        found = raw.prepare(sql).raw().safeIntegers();
+        exact.set(sql, found);
+      }
+      return found.all(...values) as unknown[][];
+    },
     run: (statement, ...values) => prepare(statement).run(...values).changes,
     insert: (statement, ...values) => Number(prepare(statement).run(...values).lastInsertRowid),
     send: (statement, ...values) => {
@@ -210,11 +229,20 @@ function createDatabase(file: string): void {
 
 function assertPostriderDatabase(db: SqliteDb): void {
   if (Number(db.pragma("application_id")) === APPLICATION_ID) return;
+  if (isUnfinishedCopy(db)) throw createIncompleteCopyError(db.file);
   throw new PostriderError(
     "corrupt",
     `${basename(db.file)} is a database, but not one of Postrider. Choose another file; this one was not changed.`,
     { details: { file: db.file } },
   );
+}
+
+function isUnfinishedCopy(db: SqliteDb): boolean {
+  return Number(db.pragma("application_id")) === UNFINISHED_COPY_ID;
+}
+
+function assertCurrent(db: SqliteDb): void {
+  if (Number(db.pragma("user_version")) !== MIGRATIONS.length) throw createOtherVersionError(db.file);
 }
 
 /** Migrates the schema to the newest version in one transaction, after a backup copy. */

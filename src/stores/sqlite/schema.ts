@@ -1,5 +1,7 @@
 /** Marks the file as a database of Postrider: "Post" in ASCII. */
 export const APPLICATION_ID = 0x506f7374;
+/** Marks an unfinished copy of another store, so that no version of Postrider opens it: "Posc". */
+export const UNFINISHED_COPY_ID = 0x506f7363;
 
 /**
  * One entry per schema version, in order; never edited after release. Version 1 is the first.

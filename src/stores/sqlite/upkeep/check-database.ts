@@ -53,6 +53,8 @@ export function checkDatabase(
   } catch (error) {
     const { code, message } = toStoreError(error, file);
     if (code === "newer_schema") return [reportProblem("schema", message, "Update Postrider.")];
+    if (code === "incomplete_copy")
+      return [reportProblem("database", message, "Finish the copy, or remove the file.")];
     return [
       reportProblem("database", message, code === "corrupt" ? SALVAGE_HINT : "Check that you may read it."),
     ];

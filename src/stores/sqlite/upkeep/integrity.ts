@@ -2,7 +2,8 @@ import { statSync } from "node:fs";
 import { basename } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../../core/errors.ts";
-import { APPLICATION_ID, MIGRATIONS } from "../schema.ts";
+import { createIncompleteCopyError } from "../../copy/copy-errors.ts";
+import { APPLICATION_ID, MIGRATIONS, UNFINISHED_COPY_ID } from "../schema.ts";
 import { retryBusy, toStoreError } from "../store-errors.ts";
 
 /** The amount of data in a database. */
@@ -28,7 +29,9 @@ export function openPostriderDatabase(file: string): Database.Database {
     const db = raw;
     db.pragma("temp_store = MEMORY");
     const readPragma = (name: string): number => Number(retryBusy(() => db.pragma(name, { simple: true })));
-    if (readPragma("application_id") !== APPLICATION_ID)
+    const application = readPragma("application_id");
+    if (application === UNFINISHED_COPY_ID) throw createIncompleteCopyError(file);
+    if (application !== APPLICATION_ID)
       throw createDamageError(file, "is a database, but not one of Postrider");
     const schema = readPragma("user_version");
     if (schema > MIGRATIONS.length) {
