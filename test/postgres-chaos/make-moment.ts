@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../support/random.ts";
-import type { HoldPoint } from "./member.ts";
+import type { HoldPoint, MemberLine } from "./member.ts";
 import type { Member, Members } from "./members.ts";
 import type { MomentKind } from "./moments.ts";
 import { DEAD_MS } from "./short-times.ts";
@@ -26,7 +26,9 @@ const STEPS = [
 ];
 
 const MINUTE = 60_000;
-/** How long a gateway without connections is waited for. */
+/** How often a moment hits a gateway with connections, which has more to lose. */
+const CONNECTED_SHARE = 0.8;
+/** How long a gateway without work is waited for. */
 const TURN_MS = 1500;
 const HOLD_ROUNDS = 20;
 const COMMIT_CUTS = ["before", "before, unnoticed", "after", "meanwhile"] as const;
@@ -34,7 +36,9 @@ const COMMIT_CUTS = ["before", "before, unnoticed", "after", "meanwhile"] as con
 /** Makes one moment happen, and resolves when it is over and the gateway works again. */
 export async function makeMoment(members: Members, kind: MomentKind, random: Random): Promise<void> {
   if (kind === "database restart") return restartDatabase(members, random);
-  if (kind === "stop before finish") return stopBeforeFinish(members, random);
+  if (kind === "stop before finish")
+    return stopAt(members, random.pick<HoldPoint>(["agent", "finish"]), random);
+  if (kind === "stop before send") return stopAt(members, "send", random);
   const member = await takeMember(members, random);
   try {
     await MAKE[kind](member, random);
@@ -47,8 +51,9 @@ export async function makeMoment(members: Members, kind: MomentKind, random: Ran
 async function takeMember({ all }: Members, random: Random): Promise<Member> {
   for (;;) {
     const free = all.filter(({ isBusy }) => !isBusy);
+    const connected = free.filter((member) => member.countConnections() > 0);
     if (free.length > 0) {
-      const member = random.pick(free);
+      const member = random.pick(connected.length > 0 && random.next() < CONNECTED_SHARE ? connected : free);
       member.isBusy = true;
       return member;
     }
@@ -58,7 +63,9 @@ async function takeMember({ all }: Members, random: Random): Promise<Member> {
 
 type Make = (member: Member, random: Random) => Promise<void>;
 
-const MAKE: Readonly<Record<Exclude<MomentKind, "database restart" | "stop before finish">, Make>> = {
+const MAKE: Readonly<
+  Record<Exclude<MomentKind, "database restart" | "stop before finish" | "stop before send">, Make>
+> = {
   kill: (member, random) => member.kill({ ms: 0, downMs: random.between(0, 1500) }),
   async "kill at a step"(member, random) {
     member.tell({ killAt: `${random.pick(STEPS)}:${random.between(1, 5)}` });
@@ -108,9 +115,8 @@ async function restartDatabase(members: Members, random: Random): Promise<void> 
   await wait(500);
 }
 
-/** Holds a turn between the end of its agent and its end in the store, stops the gateway, and lets both go on too late. */
-async function stopBeforeFinish(members: Members, random: Random): Promise<void> {
-  const point = random.pick<HoldPoint>(["agent", "finish"]);
+/** Holds a turn or a delivery at this point, stops its gateway, and lets both go on when another gateway has the work. */
+async function stopAt(members: Members, point: HoldPoint, random: Random): Promise<void> {
   for (let round = 0; round < HOLD_ROUNDS; round += 1) {
     const member = await takeMember(members, random);
     try {
@@ -123,16 +129,8 @@ async function stopBeforeFinish(members: Members, random: Random): Promise<void>
         continue;
       }
       await member.stop(async () => {
-        const others = members.all.filter((other) => other !== member);
-        const isTakenOver = Promise.race(
-          others.map((other) =>
-            other.hears(
-              (heard) => "state" in heard && heard.state === "started" && heard.turn === line.turn,
-              DEAD_MS * 3,
-            ),
-          ),
-        );
-        await wait(DEAD_MS + 500);
+        const isTakenOver = line.turn === undefined ? undefined : awaitTakeOver(members, member, line.turn);
+        await wait(DEAD_MS + 1000);
         await isTakenOver;
         await wait(random.between(0, 500));
         member.tell({ release: true });
@@ -142,5 +140,13 @@ async function stopBeforeFinish(members: Members, random: Random): Promise<void>
       member.isBusy = false;
     }
   }
-  throw new Error("no turn reached its end");
+  throw new Error("nothing reached this point");
+}
+
+/** Another gateway starts the turn, or has no time for it. */
+async function awaitTakeOver({ all }: Members, from: Member, turn: number): Promise<void> {
+  const others = all.filter((other) => other !== from);
+  const isStart = (line: MemberLine): boolean =>
+    "state" in line && line.state === "started" && line.turn === turn;
+  await Promise.race(others.map((other) => other.hears(isStart, DEAD_MS * 3)));
 }

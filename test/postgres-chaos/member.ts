@@ -43,8 +43,8 @@ export type MemberOrder =
   /** No turn waits any more, and none is to wait. */
   | { readonly release: true };
 
-/** After the agent has ended, or a little later, before the end is stored. */
-export type HoldPoint = "agent" | "finish";
+/** After the agent has ended; later, before the end is stored; after the attempt to send a message was stored. */
+export type HoldPoint = "agent" | "finish" | "send";
 
 /** What happened to a turn: `refused` is an end of a turn that another gateway has taken over. */
 export type TurnState = "started" | "finished" | "refused";
@@ -57,8 +57,9 @@ export type MemberLine =
   | { readonly turn: number; readonly state: TurnState }
   /** A write that the store refused because another gateway has taken the work over. */
   | { readonly stale: string }
-  /** Before a message is sent, by the real clock. */
-  | { readonly sending: string; readonly at: number };
+  /** The nonce of a message, before the request to the messenger and after its end. */
+  | { readonly sending: string }
+  | { readonly sent: string };
 
 /** Runs a gateway as `postrider gateway run` does on a shared store: after a take-over it stands by again. */
 export async function runMember(options: MemberOptions): Promise<void> {
@@ -164,6 +165,7 @@ function watchTurns(store: Store, orders: Orders, sessions: Map<string, number>)
     const finished = name === "finish" ? (input as Finish).turn : undefined;
     if (finished !== undefined) await orders.hold("finish", finished);
     const result = await run();
+    if (name === "beginDelivery" && result !== undefined) await orders.hold("send", undefined);
     if (isRefused(result)) {
       if (result.refused !== "stale_fence") return result;
       say({ stale: name } satisfies MemberLine);
@@ -183,9 +185,11 @@ function watchSends(platform: Platform, hit: Hit): Platform {
   const watched = watchPlatform(platform, hit, () => say({ connected: name } satisfies MemberLine));
   return {
     ...watched,
-    send(out, signal) {
-      say({ sending: out.nonce, at: Date.now() } satisfies MemberLine);
-      return watched.send(out, signal);
+    async send(out, signal) {
+      say({ sending: out.nonce } satisfies MemberLine);
+      const outcome = await watched.send(out, signal);
+      say({ sent: out.nonce } satisfies MemberLine);
+      return outcome;
     },
   };
 }

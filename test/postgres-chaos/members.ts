@@ -21,6 +21,8 @@ export interface Member {
   stop(meanwhile: () => Promise<void>): Promise<void>;
   /** Its running turns. */
   countTurns(): number;
+  /** The messengers that it has connected to since it started or was taken over. */
+  countConnections(): number;
 }
 
 export interface Members {
@@ -71,8 +73,9 @@ export async function startMembers(options: MembersOptions): Promise<Members> {
     logs.set(name, log);
     const listeners = new Set<(line: MemberLine) => void>();
     const running = new Set<number>();
-    /** Sends that were begun, by nonce. */
-    const sends = new Map<string, number>();
+    const connected = new Set<string>();
+    /** The nonces of the messages that are being sent. */
+    const sends = new Set<string>();
     let isKilled = false;
     let child = launch();
 
@@ -84,8 +87,10 @@ export async function startMembers(options: MembersOptions): Promise<Members> {
         undefined,
         take,
       );
-      started.ended.then(({ code, signal }) => {
+      void started.ended.then(({ code, signal }) => {
         running.clear();
+        sends.clear();
+        connected.clear();
         if (isOver || isKilled) return;
         errors.push(`${name} ended by itself with ${signal ?? code}: ${log.at(-1)}`);
         child = launch();
@@ -102,8 +107,13 @@ export async function startMembers(options: MembersOptions): Promise<Members> {
         return;
       }
       if ("closed" in line || "ready" in line) return;
-      if ("connected" in line) counts.connections += 1;
-      if ("sending" in line) sends.set(line.sending, line.at);
+      if ("running" in line) connected.clear();
+      if ("connected" in line) {
+        counts.connections += 1;
+        connected.add(line.connected);
+      }
+      if ("sending" in line) sends.add(line.sending);
+      if ("sent" in line) sends.delete(line.sent);
       if ("state" in line) {
         turns.push({ member: name, turn: line.turn, state: line.state });
         if (line.state === "started") running.add(line.turn);
@@ -148,18 +158,17 @@ export async function startMembers(options: MembersOptions): Promise<Members> {
         hit([member]);
         const { process } = child;
         process.kill("SIGSTOP");
-        const stoppedAt = Date.now();
         try {
           await meanwhile();
         } finally {
+          // All lines from before the stop have been read by now.
           const continuedAt = Date.now();
+          interruptedSends.push(...[...sends].map((nonce) => ({ nonce, continuedAt })));
           process.kill("SIGCONT");
-          for (const [nonce, at] of sends)
-            if (at <= stoppedAt + STOP_TAKES_MS && at > stoppedAt - SEND_TAKES_MS)
-              interruptedSends.push({ nonce, continuedAt });
         }
       },
       countTurns: () => running.size,
+      countConnections: () => connected.size,
       async end() {
         isKilled = true;
         child.process.kill("SIGKILL");
@@ -210,8 +219,3 @@ export async function startMembers(options: MembersOptions): Promise<Members> {
     },
   };
 }
-
-/** The signal may arrive a little after the call. */
-const STOP_TAKES_MS = 20;
-/** An earlier send is complete, or its connection had failed. */
-const SEND_TAKES_MS = 2000;

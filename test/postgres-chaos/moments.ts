@@ -7,13 +7,15 @@ const SHARES = {
   /** SIGKILL at a chosen step. */
   "kill at a step": 12,
   /** SIGSTOP for longer than the lease, at any instruction. */
-  stop: 10,
+  stop: 8,
   /** SIGSTOP for longer than the lease, between the end of the agent and the end of its turn in the store. */
   "stop before finish": 14,
+  /** SIGSTOP for longer than the lease, between the stored attempt to send a message and the request to the messenger. */
+  "stop before send": 6,
   /** All connections to the database end. */
-  cut: 10,
+  cut: 8,
   /** A connection to the database ends during a COMMIT. */
-  "cut at a commit": 8,
+  "cut at a commit": 6,
   /** No connection to the database for a while. */
   refuse: 6,
   /** Everything between the gateway and the database takes longer. */
