@@ -1,9 +1,10 @@
 import { createInterface } from "node:readline";
+import { standByAgain } from "../../src/apps/stand-by-again.ts";
 import { PostriderError } from "../../src/core/errors.ts";
 import type { PlatformTraits } from "../../src/core/platforms.ts";
 import { isRefused } from "../../src/core/refusal.ts";
 import type { Finish, Finished, Turn } from "../../src/core/turn.ts";
-import { startGateway } from "../../src/gateway/gateway.ts";
+import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import { localRunner, systemClock } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Platform } from "../../src/ports/platform.ts";
@@ -77,25 +78,30 @@ export async function runMember(options: MemberOptions): Promise<void> {
     },
   };
   const platforms = options.messengers.map((messenger) => watchSends(fakePlatform(messenger), hit));
-  for (;;) {
+  const log = printed();
+  const start = async (): Promise<{ readonly gateway: Gateway; readonly runner: string }> => {
+    const runner = localRunner();
     const gateway = await startGateway({
       store,
-      runner: localRunner(),
+      runner,
       clock: { ...systemClock, now: () => Date.now() + orders.aheadMs() },
       platforms,
       settings: () => OPEN_SETTINGS,
       agent: () => agent,
-      log: printed(),
+      log,
       standby: true,
-    }).catch(ended);
+    });
     say({ running: true } satisfies MemberLine);
-    const error = await gateway.ended.then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    const isTakenOver = error instanceof PostriderError && error.code === "in_use";
-    if (!isTakenOver) ended(error ?? new Error("the gateway ended without an error"));
-    await gateway.stop().catch(() => {}); // `ended` has reported the reason
+    return { gateway, runner: runner.id };
+  };
+  const { signal } = new AbortController();
+  let started = await start().catch(ended);
+  for (;;) {
+    const error: unknown = await started.gateway.ended.catch((reason: unknown) => reason);
+    if (!(error instanceof PostriderError) || error.code !== "in_use")
+      ended(error ?? new Error("the gateway ended without an error"));
+    await started.gateway.stop().catch(() => {}); // `ended` has reported the reason
+    started = await standByAgain({ store, log, formerRunner: started.runner, start, signal }).catch(ended);
   }
 }
 
