@@ -63,6 +63,8 @@ const parts = {
   acp: () => acp(report, size),
   processes: () => processes(report, size),
   doctor: () => doctor(report, size),
+  // Loaded when it runs: the store on PostgreSQL needs the generated twin.
+  postgres: async () => (await import("./postgres.ts")).postgres(report, size),
 };
 for (const [name, part] of Object.entries(parts)) {
   if (options.only === undefined || options.only === name) await part();

@@ -13,6 +13,7 @@ const steps = [
   ["types of tests, benches and examples", "tsc", ["-p", "tsconfig.tests.json"]],
   ["style", "biome", ["ci", "."]],
   ["links of the docs", "node", ["scripts/check-docs.mjs"]],
+  ["compose file, Kubernetes manifests and Dockerfile", "node", ["scripts/check-deploy.mjs"]],
   ["coverage table", "node", ["scripts/check-coverage.mjs"]],
   ["exported names", "node", ["scripts/check-exports.mjs"]],
   ["one meaning per exported name", "node", ["scripts/check-names.mjs"]],

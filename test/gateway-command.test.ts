@@ -289,6 +289,7 @@ describe("postrider gateway status and stop", () => {
       agent: "echo",
       trouble: null,
       platforms: [{ platform: "telegram", account: "4242", state: "connected" }],
+      gateways: [expect.objectContaining({ kind: "gateway", name: null, pid: program.pid, turns: 0 })],
       home_channels: [],
       sessions_waiting: 0,
       deliveries_waiting: 0,

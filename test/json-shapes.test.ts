@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../src/apps/cli/commands.ts";
 import { openLog } from "../src/apps/log/open-log.ts";
 import { requestPairingCode } from "../src/commands/pairing.ts";
-import { systemClock } from "../src/index.ts";
+import { localRunner, sqliteStore, systemClock } from "../src/index.ts";
 import { makeHome } from "./import/make-home.ts";
 import { asideDelivery } from "./support/aside-delivery.ts";
 import { NOW, type RunOptions } from "./support/command.ts";
@@ -127,6 +127,20 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     { args: () => ["gateway", "status"], options: withGateway },
   ],
   "postrider gateway stop": [{ args: () => ["gateway", "stop"], options: withGateway }],
+  "postrider gateway drain": [
+    {
+      async args({ folder }) {
+        const store = await sqliteStore({ file: join(folder, "postrider.db"), mode: "in-process" });
+        const [runner, now] = [localRunner(), Date.now()];
+        await store.runners.recordHeartbeat({ runner, now });
+        const lease = { name: "gateway:berlin", runner: runner.id, ttlMs: 60_000 };
+        await store.runners.acquireLease({ ...lease, about: JSON.stringify({ since: now, turns: 2 }), now });
+        await store.close();
+        return ["gateway", "drain", "berlin"];
+      },
+      options: async () => ({ now: Date.now() }),
+    },
+  ],
   "postrider gateway install": [{ args: () => ["gateway", "install", "--print"] }],
   "postrider gateway uninstall": [
     { args: () => ["gateway", "uninstall"], options: { environment: { XDG_CONFIG_HOME: "/nowhere" } } },

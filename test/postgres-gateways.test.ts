@@ -1,6 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { basename, join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { connectHomeProcesses } from "../src/apps/connect-home-processes.ts";
+import { makeHome, resolveHome } from "../src/apps/home.ts";
+import { openHomeStore } from "../src/apps/open-store.ts";
+import { processIdFrom } from "../src/core/process.ts";
+import { buildRouting, systemClock } from "../src/index.ts";
+import { awaitChange } from "../src/sessions/await-change.ts";
+import { DEFAULT_RESET } from "../src/sessions/routing.ts";
+import { endKeeper } from "./support/end-keeper.ts";
 import { type GatewayProgram, type GatewayScene, gatewayScene } from "./support/gateway-program.ts";
 import { createTestSchema } from "./support/postgres-room.ts";
 import { findTestServer } from "./support/postgres-server.ts";
@@ -54,6 +62,44 @@ async function sharedScene(): Promise<SharedScene> {
       return JSON.parse(out) as { gateways: Member[] };
     },
   };
+}
+
+/** Starts a process in the home, and returns what it printed. */
+async function runProcess(folder: string): Promise<string> {
+  const home = resolveHome({ POSTRIDER_HOME: folder });
+  makeHome(home);
+  const store = await openHomeStore({ home, environment: process.env });
+  const processes = connectHomeProcesses(home, store, systemClock);
+  const target = { platform: "local", chatType: "dm", chatId: basename(folder) } as const;
+  const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock: systemClock };
+  const { session, conversation } = await store.conversations.open(buildRouting(target, settings));
+  const id = processIdFrom(systemClock.random(6));
+  await processes.start({
+    id,
+    command: `echo of ${basename(folder)}; printf '%s' "$POSTRIDER_STORE"`,
+    cwd: folder,
+    background: true,
+    pty: false,
+    watch: { mode: "off", patterns: [], wakes: false },
+    session: session.id,
+    conversation: conversation.number,
+    target,
+    environment: { PATH: process.env.PATH ?? "" },
+    secrets: [],
+  });
+  const asker = { everyone: true } as const;
+  for (;;) {
+    const change = awaitChange(store, new AbortController().signal);
+    const found = await store.processes.getProcess({ asker, id });
+    if (found?.status.state === "ended") break;
+    await change.happened;
+    change.forget();
+  }
+  const { text = "" } = (await store.processes.readProcessOutput({ asker, id })) ?? {};
+  await processes.close();
+  await endKeeper(folder);
+  await store.close();
+  return text;
 }
 
 const connected = (program: GatewayProgram) => program.logged(({ msg }) => msg === "connected");
@@ -144,6 +190,14 @@ describe("commands of a home on PostgreSQL", () => {
     const wrong = await run(["sessions", "list"], { POSTRIDER_STORE: "mysql://user:hidden@host/x" });
     expect(wrong.err).toContain("The store must be an address like postgres://");
     expect(wrong.err).not.toContain("hidden");
+  });
+
+  it("keep their background processes there, with a keeper of each home", async () => {
+    const { home: folder, environment } = await sharedScene();
+    vi.stubEnv("POSTRIDER_STORE", environment.POSTRIDER_STORE);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const printed = await Promise.all([folder, `${folder}-2`].map((home) => runProcess(home)));
+    expect(printed).toEqual(["of home\n", "of home-2\n"]);
   });
 
   it("use the store of config.yaml, which is a secret, and no project can change it", async () => {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { runKeeper } from "../processes/keeper.ts";
+import { hostname } from "node:os";
+import { KEEPER_LEASE, runKeeper } from "../processes/keeper.ts";
 import { localBackend } from "../processes/local-backend.ts";
 import { resolveSocketPath } from "../processes/socket-path.ts";
 import { localRunner } from "../system/local-runner.ts";
@@ -43,6 +44,7 @@ export async function keepHome(folder: string): Promise<never> {
       clock: systemClock,
       socket: resolveSocketPath(home.folder),
       log,
+      ...(address.kind === "postgres" && { lease: `${KEEPER_LEASE}:${hostname()}:${home.folder}` }),
       signal: stop.signal,
     });
   } catch (error) {

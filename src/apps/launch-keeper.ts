@@ -20,7 +20,8 @@ export function launchKeeper({ folder }: Pick<Home, "folder">): number | undefin
     const child = spawn(process.execPath, [fileURLToPath(KEEPER_FILE), folder], {
       cwd: "/",
       detached: true,
-      env: buildAgentEnvironment(process.env), // marks the processes below it as started by an agent
+      // Marks the processes below it as started by an agent. They do not get the address of the store.
+      env: buildAgentEnvironment(process.env, ["POSTRIDER_STORE"]),
       stdio: ["ignore", "ignore", errors],
     });
     child.on("error", () => {}); // the caller notices that the keeper does not answer

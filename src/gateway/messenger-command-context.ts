@@ -73,7 +73,7 @@ export async function buildMessengerCommandContext(
       },
       isAnswering: (session) =>
         turns.isRunning(session) ||
-        (flow.isShared && session !== undefined && store.turns.hasRunningTurn({ session })),
+        (flow.isShared && session !== undefined && store.turns.isSessionAnswering({ session })),
     },
     startBackgroundTask: (prompt) => startBackgroundTask(flow, source, prompt),
     ...(flow.toolHost !== undefined && { processes: flow.toolHost.processes }),

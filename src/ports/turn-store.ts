@@ -19,7 +19,7 @@ export interface TurnStore {
   /** Asks the runner of a conversation's running turn, wherever it is, to stop the turn. False if no turn runs there. */
   requestStop(input: { readonly conversation: number } & Now): Promise<boolean>;
   /** Whether a turn of the session runs, in any process, or was left by a crashed one. */
-  hasRunningTurn(input: { readonly session: string }): Promise<boolean>;
+  isSessionAnswering(input: { readonly session: string }): Promise<boolean>;
   /** The draft that `saveDraft` stored for the session's running turn. `undefined` between two messages. */
   getDraft(input: SessionRequest): Promise<MessageDraft | undefined>;
   /** Sessions with an unfinished turn or pending input and no live runner, and the platform of the answer. */

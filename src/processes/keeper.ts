@@ -9,7 +9,7 @@ import type { Backend } from "./backend.ts";
 import { createKeeperProcesses } from "./keeper-processes.ts";
 import { isKeeperListening, type KeeperListener, listenForRequests } from "./listen.ts";
 
-/** The keeper of a home holds this lease. */
+/** The keeper of a home with its own database holds this lease. */
 export const KEEPER_LEASE = "keeper";
 /** How long to wait for a keeper that is about to exit. */
 const TAKE_OVER_MS = 5000;
@@ -26,6 +26,8 @@ export interface KeeperOptions {
   /** The path of the socket that it listens on. */
   readonly socket: string;
   readonly log: Log;
+  /** Only one keeper holds it. Homes that share a store have one each. Default: `KEEPER_LEASE`. */
+  readonly lease?: string;
   /** The keeper exits after this time without processes and without requests. */
   readonly idleMs?: number;
   /** How often it looks for processes of other keepers, and for processes without a row. */
@@ -42,7 +44,7 @@ export async function runKeeper(options: KeeperOptions): Promise<void> {
   const { idleMs = IDLE_MS, adoptMs = ADOPT_MS, graceMs = GRACE_MS } = options;
   const onError = (error: unknown): void => log.warn({ error }, "a round of the keeper failed; it retries");
   const life = await runnerLife({ store, clock, runner, onError });
-  const isHeld = await acquireKeeperLease(options.socket, life).catch((error: unknown) => {
+  const isHeld = await acquireKeeperLease(options, life).catch((error: unknown) => {
     life.stop();
     throw error;
   });
@@ -89,12 +91,14 @@ export async function runKeeper(options: KeeperOptions): Promise<void> {
 }
 
 /** False if another keeper answers. A lease holder that does not answer is starting or about to exit. */
-async function acquireKeeperLease(socket: string, life: RunnerLife): Promise<boolean> {
+async function acquireKeeperLease(
+  { socket, lease = KEEPER_LEASE }: KeeperOptions,
+  life: RunnerLife,
+): Promise<boolean> {
   for (const start = performance.now(); performance.now() - start < TAKE_OVER_MS; ) {
     if (await isKeeperListening(socket)) return false;
     // Another keeper may have started and exited since, but it cannot run now: the lease was free.
-    if ((await life.acquireLease({ name: KEEPER_LEASE })) !== undefined)
-      return !(await isKeeperListening(socket));
+    if ((await life.acquireLease({ name: lease })) !== undefined) return !(await isKeeperListening(socket));
     await pause(50);
   }
   return false;

@@ -21,6 +21,7 @@ import {
   GROUP,
   HOUR,
   inGroup,
+  MINUTE,
   requireValue,
   SCOPE_SHARED,
   type StoreRule,
@@ -310,6 +311,19 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         assert.deepEqual({ readTo, timeoutMs, total }, { readTo: "0:3:0", timeoutMs: 5000, total: 3 });
       },
     );
+
+    rule("keeps its processes on another machine for ten minutes without a heartbeat", async (scene) => {
+      const { store } = scene;
+      await scene.beat("k1");
+      const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
+      await markTestProcessRunning(scene, id, { keeper: "k1" });
+      const adopt = (now: number) => store.processes.adoptProcesses({ keeper: "k2", now });
+      assert.deepEqual(await adopt(T0 + 10 * MINUTE - 1), []);
+      assert.deepEqual(
+        (await adopt(T0 + 10 * MINUTE)).map((process) => process.id),
+        [id],
+      );
+    });
 
     rule("leaves a process that it had not started: it ends without having run", async (scene) => {
       const { store } = scene;

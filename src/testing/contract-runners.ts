@@ -24,7 +24,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
     rule("names its running turn that is to be stopped, until the turn has ended", async (scene) => {
       const { store } = scene;
       const turn = await scene.begin(ANN, "hello");
-      assert.equal(await store.turns.hasRunningTurn({ session: turn.session }), true);
+      assert.equal(await store.turns.isSessionAnswering({ session: turn.session }), true);
       assert.deepEqual(await store.runners.getRequests({ runner: "r1" }), { stopTurns: [], drain: false });
       const stop = { conversation: turn.conversation, now: T0 };
       assert.equal(await store.turns.requestStop(stop), true);
@@ -36,7 +36,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       await scene.finish(turn, "bye");
       assert.deepEqual(await store.runners.getRequests({ runner: "r1" }), { stopTurns: [], drain: false });
       assert.equal(await store.turns.requestStop(stop), false);
-      assert.equal(await store.turns.hasRunningTurn({ session: turn.session }), false);
+      assert.equal(await store.turns.isSessionAnswering({ session: turn.session }), false);
     });
 
     rule("to stop a turn passes to the runner that takes the turn over", async (scene) => {

@@ -20,8 +20,8 @@ export const APPS: readonly Mutation[] = [
   },
   {
     file: "src/apps/config/settings.ts",
-    find: '"tools", "memory", "plugins"]',
-    replace: '"tools", "memory"]',
+    find: '"memory", "plugins", "store"]',
+    replace: '"memory", "store"]',
     breaks: "A project's file cannot name plugins.",
     noticedBy: ["test/plugins.test.ts"],
     test: "is never named by a project's file",

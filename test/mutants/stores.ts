@@ -32,8 +32,8 @@ export const STORES: readonly Mutation[] = [
   },
   {
     file: "src/stores/postgres/transaction-runner.ts",
-    find: "if (error instanceof ScopeWidenedError) isWide = true;",
-    replace: "if (error instanceof ScopeWidenedError) throw error;",
+    find: "          isWide = true;",
+    replace: "          throw error;",
     breaks: "An operation that leaves its scope starts again with the whole database locked.",
     noticedBy: ["src/stores/postgres/store.test.ts"],
   },
@@ -59,11 +59,18 @@ export const STORES: readonly Mutation[] = [
     noticedBy: ["src/stores/postgres/store.test.ts"],
   },
   {
-    file: "src/stores/postgres/store.ts",
-    find: "if (hasWritten(name, result)) stream.send(notifyStatement, [channel, ownPayload]);",
+    file: "src/stores/postgres/change-feed.ts",
+    find: "      publisher.publish();",
     replace: "",
     breaks: "Other processes hear of a commit.",
     noticedBy: ["src/stores/postgres/contract.test.ts"],
+  },
+  {
+    file: "src/stores/postgres/change-feed.ts",
+    find: "      await Promise.race([publisher.drain(), pause(LAST_NOTIFICATION_MS, stop.signal)]);",
+    replace: "",
+    breaks: "Other processes hear of the last write of a process that ends.",
+    noticedBy: ["src/stores/postgres/store.test.ts"],
   },
   {
     file: "src/stores/postgres/change-feed.ts",

@@ -101,7 +101,7 @@ export async function callEveryOperation(
     now: T0,
   });
   await store.turns.requestStop({ conversation: opened.conversation.number, now: T0 });
-  await store.turns.hasRunningTurn({ session: opened.session.id });
+  await store.turns.isSessionAnswering({ session: opened.session.id });
   await store.runners.getRequests({ runner: "r1" });
   await store.runners.retire({ runner: "r1" });
   const again = await store.turns.claim({ session: turn.session, runner: "r1", take: "one", now: T0 });

@@ -35,6 +35,8 @@ export interface TelegramLoadReport extends Verdict {
 }
 
 const FAULTS = { duplicateUpdates: 0.05, dropSends: 0.05, cut: 0.02, badGateway: 0.02, delayMs: 4 };
+/** After this many texts, the next message is accepted and not confirmed: chance alone may drop too few of them. */
+const TEXTS_PER_DROP = 25;
 /** The maximum number of texts without an answer. */
 const MOST_UNANSWERED = 4;
 /** A longer wait means a notice without an answer, or an error, which the final check detects. */
@@ -143,7 +145,7 @@ async function talk(
   let unanswered = 0;
   for (let number = 1; number <= texts; number += 1) {
     const mark = await say(people, speaker, number);
-    count.add();
+    if (count.add() % TEXTS_PER_DROP === 0) await people.failNext("sendMessage", { kind: "dropAfter" });
     unanswered += 1;
     if (unanswered < MOST_UNANSWERED && random.next() < 0.4) continue;
     await within(LONGEST_WAIT_MS, people.untilShown(speaker.chat, `You said: ${mark}`));
@@ -208,7 +210,8 @@ async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
 }
 
 interface Counter {
-  add(): void;
+  /** Returns the new value. */
+  add(): number;
   value(): number;
   reached(count: number): Promise<void>;
 }
@@ -220,6 +223,7 @@ function counter(): Counter {
     add() {
       value += 1;
       for (const one of waiting) if (value >= one.count && waiting.delete(one)) one.resolve();
+      return value;
     },
     value: () => value,
     reached: (count) =>

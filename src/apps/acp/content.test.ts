@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import type { ContentBlock } from "@agentclientprotocol/sdk/unstable";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -102,6 +103,21 @@ describe("a prompt", () => {
       expect(refusal(...prompt)).toMatchObject({ code: "too_large", details: { field: "prompt[1]" } });
     }
     expect(refusal({ ...large, data: base64(new Uint8Array(MAX_PART_BYTES)) })).toHaveLength(1);
+  });
+
+  it("is accepted at any size below the limit, also where regular expressions are interpreted", () => {
+    // Like a process that has run for a long time: there, a repetition uses the stack.
+    const script = `
+      import { parsePrompt } from ${JSON.stringify(new URL("./content.ts", import.meta.url).href)};
+      const data = "A".repeat(${(MAX_PART_BYTES / 5) * 4});
+      parsePrompt([{ type: "image", mimeType: "image/png", data }]);`;
+    const flags = [
+      "--no-regexp-optimization",
+      "--disable-warning=ExperimentalWarning",
+      "--input-type=module",
+    ];
+    const { status, stderr } = spawnSync(process.execPath, [...flags, "-e", script], { encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
   it("accepts base64 with line breaks and without padding", () => {

@@ -158,8 +158,10 @@ function decodeBase64(data: string, field: string): Uint8Array {
   const base64 = requireString(data, field).replaceAll(/\s+/g, "");
   if (base64 === "") throw invalidPrompt(field, "is empty");
   if (base64.length > (MAX_PART_BYTES / 3) * 4 + 4) throw promptTooLarge(field);
-  const digits = /^([A-Za-z0-9+/]+)={0,2}$/.exec(base64)?.[1];
-  if (digits === undefined || digits.length % 4 === 1) throw invalidPrompt(field, "is not valid base64");
+  const digits = base64.replace(/={1,2}$/, "");
+  // One character at a time: a repetition over the whole text can exceed the stack.
+  if (digits === "" || /[^A-Za-z0-9+/]/.test(digits) || digits.length % 4 === 1)
+    throw invalidPrompt(field, "is not valid base64");
   const bytes = new Uint8Array(Buffer.from(digits, "base64"));
   if (bytes.byteLength > MAX_PART_BYTES) throw promptTooLarge(field);
   return bytes;

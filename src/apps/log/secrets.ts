@@ -9,7 +9,9 @@ export function collectSecrets(environment: NodeJS.ProcessEnv, config?: Config):
     value !== undefined && SECRET_NAME.test(name) ? [value] : [],
   );
   const address = config?.model.baseUrl ?? environment.POSTRIDER_BASE_URL;
-  return [config?.platforms.telegram.token, config?.model.apiKey, readPassword(address), ...named].filter(
+  const store = config?.store ?? environment.POSTRIDER_STORE;
+  const passwords = [readPassword(address), readPassword(store)];
+  return [config?.platforms.telegram.token, config?.model.apiKey, ...passwords, ...named].filter(
     (secret) => secret !== undefined,
   );
 }

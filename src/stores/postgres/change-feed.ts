@@ -5,8 +5,8 @@ import { quoteName } from "./statements.ts";
 
 export interface ChangeFeed {
   onChange(listener: () => void): () => void;
-  /** After a commit of this store. */
-  notify(): void;
+  /** After a commit of this store: tells its listeners, and those of all other stores. */
+  publish(): void;
   close(): Promise<void>;
 }
 
@@ -26,6 +26,10 @@ const snapshotSql = "select pg_current_snapshot()::text as snapshot";
 const SLOW_POLL_MS = 5000;
 const FAST_POLL_MS = 150;
 const MAX_BACK_OFF_MS = 5000;
+/** The least time between two notifications: a listener that reads for each would only slow the others down. */
+const NOTIFICATION_PAUSE_MS = 10;
+/** A store that closes waits this long for its last notification. */
+const LAST_NOTIFICATION_MS = 1000;
 
 /**
  * Tells listeners of commits of all stores on this database. It listens from the start, on the connection that opened the
@@ -39,7 +43,8 @@ export async function startChangeFeed(options: ChangeFeedOptions, first: PgClien
     for (const listener of listeners) queueMicrotask(listener);
   };
   const hasListeners = (): boolean => listeners.size > 0;
-  const feed = { ...options, notify, hasListeners, signal: stop.signal };
+  const publisher = createPublisher(options);
+  const feed = { ...options, notify, hasListeners, publisher, signal: stop.signal };
   const done = followChanges(feed, await follow(feed, first));
   return {
     onChange(listener) {
@@ -48,15 +53,67 @@ export async function startChangeFeed(options: ChangeFeedOptions, first: PgClien
         listeners.delete(listener);
       };
     },
-    notify,
+    publish() {
+      notify();
+      publisher.publish();
+    },
     async close() {
+      await Promise.race([publisher.drain(), pause(LAST_NOTIFICATION_MS, stop.signal)]);
       stop.abort();
       await done;
     },
   };
 }
 
+const notifySql = "select pg_notify($1, $2)";
+
+interface Publisher {
+  publish(): void;
+  /** When all notifications are sent. */
+  drain(): Promise<void>;
+  use(client: PgClient | undefined): void;
+}
+
+/**
+ * Sends notifications, one for all commits since the last. Not within the transactions: a transaction with NOTIFY holds a
+ * lock of the whole server until its commit is on the disk, so that no two of them can share a write to the disk. A
+ * notification that is lost with its process or connection is replaced by the slow poll of the others.
+ */
+function createPublisher({ channel, ownPayload }: ChangeFeedOptions): Publisher {
+  let client: PgClient | undefined;
+  let running: Promise<void> | undefined;
+  let isDue = false;
+  async function send(): Promise<void> {
+    while (isDue && client !== undefined) {
+      isDue = false;
+      await client.query({ text: notifySql, values: [channel, ownPayload] }).catch(() => {
+        isDue = true;
+        client = undefined; // the next connection sends it
+      });
+      await pause(NOTIFICATION_PAUSE_MS);
+    }
+    running = undefined;
+  }
+  const start = (): void => {
+    if (isDue && client !== undefined) running ??= send();
+  };
+  return {
+    publish() {
+      isDue = true;
+      start();
+    },
+    async drain() {
+      await running;
+    },
+    use(next) {
+      client = next;
+      start();
+    },
+  };
+}
+
 interface Feed extends ChangeFeedOptions {
+  readonly publisher: Publisher;
   notify(): void;
   hasListeners(): boolean;
   readonly signal: AbortSignal;
@@ -69,7 +126,7 @@ interface FollowedConnection {
 }
 
 async function follow(
-  { channel, ownPayload, canListen, notify }: Feed,
+  { channel, ownPayload, canListen, notify, publisher }: Feed,
   client: PgClient,
 ): Promise<FollowedConnection> {
   const ended = new AbortController();
@@ -79,6 +136,7 @@ async function follow(
     if (payload !== ownPayload) notify();
   });
   if (canListen) await client.query(`listen ${quoteName(channel)}`);
+  publisher.use(client);
   return { client, ended: ended.signal };
 }
 
@@ -97,6 +155,7 @@ async function followChanges(feed: Feed, first: FollowedConnection): Promise<voi
     } catch {
       // The database is away, which every call reports. The next connection wakes all listeners.
     }
+    feed.publisher.use(undefined);
     await followed?.client.end().catch(() => {}); // it may have ended already
     followed = undefined;
     await pause(computeRetryPause(failures, MAX_BACK_OFF_MS), feed.signal);

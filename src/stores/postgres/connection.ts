@@ -18,9 +18,34 @@ export interface StatementStream {
 
 const TRANSACTION_ABORTED = "25P02";
 
+/**
+ * Returns a function that holds back what this connection writes until nothing more can be sent without an answer. One
+ * write to the socket for each statement would take more time than the rest of the transaction.
+ */
+export function createWriteBatcher({ connection }: Pick<PgClient, "connection">): () => void {
+  const stream = connection?.stream;
+  let isHeld = false;
+  const release = (): void => {
+    isHeld = false;
+    stream?.uncork?.();
+  };
+  return () => {
+    if (isHeld) return;
+    isHeld = true;
+    stream?.cork?.();
+    // Runs after all pending promises.
+    process.nextTick(release);
+  };
+}
+
 export function createStatementStream(client: PgClient): StatementStream {
   const sent: Promise<unknown>[] = [];
   let failure: { readonly error: unknown } | undefined;
+  const batchWrites = createWriteBatcher(client);
+  const query = (statement: Parameters<PgClient["query"]>[0]): Promise<PgResult> => {
+    batchWrites();
+    return client.query(statement);
+  };
   const track = (answer: Promise<PgResult>): Promise<PgResult> =>
     answer.catch((error: unknown) => {
       // Every statement after a failed one fails, too; only the first error tells why.
@@ -29,10 +54,10 @@ export function createStatementStream(client: PgClient): StatementStream {
     });
   return {
     ask: ({ text, name }, values, rowMode) =>
-      track(client.query({ text, name, values: values.map(encodeValue), ...(rowMode && { rowMode }) })),
+      track(query({ text, name, values: values.map(encodeValue), ...(rowMode && { rowMode }) })),
     send(statement, values = []) {
       const answer = track(
-        client.query(
+        query(
           typeof statement === "string"
             ? statement
             : { text: statement.text, name: statement.name, values: values.map(encodeValue) },

@@ -15,9 +15,6 @@ export interface Connections {
   readonly pool: PgPool;
   readonly statements: StatementCache;
   readonly changes: ChangeFeed;
-  /** The channel of notifications, and the payload of our own. */
-  readonly channel: string;
-  readonly ownPayload: string;
   close(): Promise<void>;
 }
 
@@ -49,8 +46,6 @@ export async function openConnections(settings: StoreSettings): Promise<Connecti
       pool,
       statements: createStatementCache(schema, settings.isNamed),
       changes,
-      channel,
-      ownPayload,
       async close() {
         await changes.close();
         await pool.end();

@@ -24,6 +24,8 @@ export interface PgClient {
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
   on(event: "notification", listener: (message: { readonly payload?: string }) => void): unknown;
   end(): Promise<void>;
+  /** The socket. */
+  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
 }
 
 export interface PooledClient extends PgClient {

@@ -112,13 +112,13 @@ function findSessions(scope: Scope): Part[] {
 
 /**
  * Of the conversations that a message of this sender can reach: shared ones (0), those of anonymous senders (-1) and the
- * sender's own, in the chat and in the thread. Not of all in the chat: a group may have thousands.
+ * sender's own, in the chat and in the thread. Not of all in the chat: a group may have thousands. Scalar subqueries,
+ * because the server plans them once; semijoins it plans again for each message, which takes longer than the rest.
  */
 const sessionsInChatSql = `
 select session as n from conversations where profile = ? and platform = ? and chat_id = ? and thread_id in ('', ?)
-  and (account in (0, -1)
-    or account in (select n from accounts where platform = ? and user_id = ?)
-    or account in (select n from accounts where platform = ? and alt_id = ?))`;
+  and account in (0, -1, (select n from accounts where platform = ? and user_id = ?),
+    (select n from accounts where platform = ? and alt_id = ?))`;
 
 const ROWS = {
   turn: "from turns where n = ?",

@@ -121,6 +121,23 @@ describe("a store on PostgreSQL", () => {
     expect(await search("lant* -w4")).toEqual([2]);
   });
 
+  it("tells the others of its last write, also when it closes at once", async () => {
+    const schema = createTestSchema();
+    const [writer, listener] = [await openTestStore({ schema }), await openTestStore({ schema })];
+    // The second notification has to wait for the pause after the first.
+    await createSession(writer);
+    await setTimeout(100);
+    let heard = 0;
+    listener.onChange(() => {
+      heard += 1;
+    });
+    await accept(writer, {});
+    await accept(writer, {});
+    await writer.close();
+    // Before the slow poll.
+    await expect.poll(() => heard, { timeout: 3000 }).toBeGreaterThanOrEqual(2);
+  });
+
   it("works through a pooler: without prepared statements, and with polling for changes", async () => {
     const schema = createTestSchema();
     const pooled = await openTestStore({ schema, pooler: "transaction", poolSize: 1 });
@@ -169,7 +186,6 @@ describe("a transaction on PostgreSQL", () => {
   const write = (run: Write<void>["run"]): Write<void> => ({
     scopes: [{ kind: "new" }],
     run,
-    beforeCommit: () => {},
   });
 
   it("fails as a whole if a statement fails whose result nobody reads", async () => {

@@ -15,6 +15,8 @@ import { createTransactionRunner } from "./transaction-runner.ts";
 export interface PostgresStore extends Store {
   /** Adds all pending messages to the search index. This also happens by itself, when nothing is written for a moment. */
   indexPending(): Promise<void>;
+  /** How many transactions of this store ran again, because of conflicts with others. */
+  countRetries(): number;
 }
 
 /** Opens a store on PostgreSQL, and creates or migrates its schema. Any number of processes can share it. */
@@ -35,16 +37,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
 }
 
-/** Heard by other stores when the transaction commits. */
-const notifySql = "select pg_notify(?, ?)";
 /** One process indexes at a time. */
 const tryIndexLockSql = "select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as taken";
 
 /** A store on connections that it does not close. */
 export function composeStore(connections: Connections): PostgresStore {
-  const { settings, statements, changes, channel, ownPayload } = connections;
-  const { write, read } = createTransactionRunner(connections);
-  const notifyStatement = statements.prepare(notifySql);
+  const { settings, changes } = connections;
+  const { write, read, countRetries } = createTransactionRunner(connections);
   const indexer = createIndexer((limit) =>
     write({
       scopes: [{ kind: "new" }],
@@ -52,7 +51,6 @@ export function composeStore(connections: Connections): PostgresStore {
         const lock = await db.get<{ taken: number }>(tryIndexLockSql, `${settings.schema} index`);
         return lock?.taken === 1 ? indexMessages(db, limit) : 0;
       },
-      beforeCommit: () => {},
     }),
   );
   const pending = new Set<Promise<unknown>>();
@@ -65,12 +63,9 @@ export function composeStore(connections: Connections): PostgresStore {
     const value = await write({
       scopes: operation.scope(input),
       run: (db) => run(db, input),
-      beforeCommit(result, stream) {
-        if (hasWritten(name, result)) stream.send(notifyStatement, [channel, ownPayload]);
-      },
     });
     if (hasWritten(name, value)) {
-      changes.notify();
+      changes.publish();
       indexer.schedule();
     }
     return value;
@@ -106,6 +101,7 @@ export function composeStore(connections: Connections): PostgresStore {
       };
     },
     indexPending: () => indexer.indexPending(),
+    countRetries,
     async close() {
       if (isClosed) return;
       isClosed = true;

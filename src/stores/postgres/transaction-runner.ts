@@ -1,7 +1,6 @@
 import { pause } from "../../system/pause.ts";
 import type { Scope } from "../sql/scope.ts";
 import type { Db } from "../sql-async/generated/db.ts";
-import type { StatementStream } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import { isCommitted } from "./find-outcome.ts";
 import { buildLocks } from "./locks.ts";
@@ -19,12 +18,13 @@ import {
 export interface Write<Result> {
   readonly scopes: readonly Scope[];
   run(db: Db): Promise<Result>;
-  beforeCommit(result: Result, stream: StatementStream): void;
 }
 
 export interface TransactionRunner {
   write<Result>(write: Write<Result>): Promise<Result>;
   read<Result>(run: (db: Db) => Promise<Result>): Promise<Result>;
+  /** How many transactions ran again: after a conflict with another, or with a wider scope. */
+  countRetries(): number;
 }
 
 /** With the locks, conflicts are rare: two first contacts of one person, or a title that two sessions get. */
@@ -37,8 +37,9 @@ export function createTransactionRunner(connections: Connections): TransactionRu
   const { schema, retryMs, localSettings, clock } = connections.settings;
   const settings: TransactionSettings = { statements, localSettings, clock, store: {} };
   const queue = createScopeQueue();
+  let retries = 0;
 
-  async function write<Result>({ scopes, run, beforeCommit }: Write<Result>): Promise<Result> {
+  async function write<Result>({ scopes, run }: Write<Result>): Promise<Result> {
     const deadline = performance.now() + retryMs;
     let isWide = scopes.some(({ kind }) => kind === "database");
     let conflicts = 0;
@@ -46,13 +47,16 @@ export function createTransactionRunner(connections: Connections): TransactionRu
       try {
         const client = await acquireClient(pool, deadline);
         const locks = buildLocks(schema, scopes, isWide);
-        return await runWriteTransaction(client, settings, { locks, isWide, run, beforeCommit });
+        return await runWriteTransaction(client, settings, { locks, isWide, run });
       } catch (error) {
-        if (error instanceof ScopeWidenedError) isWide = true;
-        else if (error instanceof UnknownOutcomeError) {
+        if (error instanceof ScopeWidenedError) {
+          isWide = true;
+          retries += 1;
+        } else if (error instanceof UnknownOutcomeError) {
           if (await isCommitted(pool, error, deadline, database)) return error.value as Result;
         } else if (isConflict(error) && conflicts < MAX_CONFLICTS) {
           conflicts += 1;
+          retries += 1;
           await pause(computeRetryPause(conflicts, MAX_CONFLICT_PAUSE_MS));
         } else await waitForDatabase(error, attempt, deadline);
       }
@@ -79,5 +83,6 @@ export function createTransactionRunner(connections: Connections): TransactionRu
   return {
     write: (call) => queue.run(call.scopes, () => write(call)).catch(explain),
     read: (run) => read(run).catch(explain),
+    countRetries: () => retries,
   };
 }

@@ -52,15 +52,13 @@ export interface WriteTransaction<Result> {
   /** Whether the whole database is locked. */
   readonly isWide: boolean;
   run(db: Db): Promise<Result>;
-  /** Statements that belong to the commit. */
-  beforeCommit(result: Result, stream: StatementStream): void;
 }
 
 /** BEGIN, the locks and the first statements are one message; so are the last statements and COMMIT. */
 export async function runWriteTransaction<Result>(
   client: PooledClient,
   settings: TransactionSettings,
-  { locks, isWide, run, beforeCommit }: WriteTransaction<Result>,
+  { locks, isWide, run }: WriteTransaction<Result>,
 ): Promise<Result> {
   const { statements, store, clock } = settings;
   const stream = createStatementStream(client);
@@ -85,7 +83,6 @@ export async function runWriteTransaction<Result>(
     const value = await run(db);
     // Known before COMMIT is sent: afterwards it may be too late.
     const { xid, pid } = await started;
-    beforeCommit(value, stream);
     await commit(client, stream, { xid, pid }, value);
     isBroken = false;
     return value;

@@ -146,7 +146,7 @@ export const OPERATIONS: OperationTable = {
     saveDraft: write(scopeToTurn, () => import("./turns.ts")),
     finish: write(scopeToTurn, () => import("./turns.ts")),
     requestStop: tryWrite(scopeToConversation, () => import("./requests.ts")),
-    hasRunningTurn: read(() => import("./requests.ts")),
+    isSessionAnswering: read(() => import("./requests.ts")),
     getDraft: read(() => import("./session-reads.ts")),
     listClaimable: read(() => import("./session-reads.ts")),
   },

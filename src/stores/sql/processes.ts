@@ -6,7 +6,7 @@ import { convertReadable, parseList } from "./json-columns.ts";
 import { appendChunk, findKeptStart } from "./process-output.ts";
 import { findProcessRow, type ProcessRow, toProcess } from "./process-rows.ts";
 import type { SessionRow } from "./rows.ts";
-import { createLivenessCache, hasRunnerProcessCached } from "./runners.ts";
+import { createLivenessCache, hasRunnerProcessCached, mayReturnElsewhere } from "./runners.ts";
 import {
   adoptProcessSql,
   countOpenProcessesSql,
@@ -110,7 +110,11 @@ export function adoptProcesses(
   for (const row of db.all<ProcessRow>(openProcessesSql)) {
     if (row.keeper === null) {
       if (row.begun_at < now - START_TIMEOUT_MS) markEnded(db, row.n, { unknown: true }, now);
-    } else if (row.keeper !== keeper && !hasRunnerProcessCached(db, cache, row.keeper, now)) {
+    } else if (
+      row.keeper !== keeper &&
+      !hasRunnerProcessCached(db, cache, row.keeper, now) &&
+      !mayReturnElsewhere(db, row.keeper, now)
+    ) {
       db.send(adoptProcessSql, keeper, attachable.includes(row.id) ? row.detached : 1, row.n);
     }
   }

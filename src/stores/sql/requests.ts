@@ -24,7 +24,7 @@ export function getRequests(db: Db, { runner }: { runner: string }): RunnerReque
   };
 }
 
-export function hasRunningTurn(db: Db, input: { session: string }): boolean {
+export function isSessionAnswering(db: Db, input: { session: string }): boolean {
   const session = db.get<SessionRow>(sessionByIdSql, input.session);
   return session !== undefined && db.get(runningTurnSql, session.n) !== undefined;
 }

@@ -60,6 +60,17 @@ export function hasRunnerProcess(db: Db, id: string, machineNow: number): boolea
   return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, db.now(machineNow));
 }
 
+/**
+ * Whether a runner of another machine was silent for less than ten minutes. Its machine may have been cut off: only a
+ * process there can tell what became of its children.
+ */
+export function mayReturnElsewhere(db: Db, id: string, machineNow: number): boolean {
+  const row = db.get<RunnerRow>(runnerByIdSql, id);
+  return row !== undefined && row.host !== hostname() && db.now(machineNow) - row.heartbeat < MAX_CUT_OFF_MS;
+}
+
+const MAX_CUT_OFF_MS = 10 * 60_000;
+
 /** `undefined` if the system does not know: on another machine, in another container, or without start times (not Linux). */
 function checkProcessExists(row: RunnerRow): boolean | undefined {
   if (row.host !== hostname() || !isOwnPidScope(row.boot)) return undefined;

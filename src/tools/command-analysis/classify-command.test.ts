@@ -130,7 +130,8 @@ describe("a combined command", () => {
   ];
 
   it("is never harmless with a dangerous part", () => {
-    const plain = HARMLESS.filter((command) => !command.includes("<<"));
+    // After a cd, a relative path is another file.
+    const plain = HARMLESS.filter((command) => !command.includes("<<") && !command.startsWith("cd "));
     fc.assert(
       fc.property(
         fc.constantFrom(...plain),
@@ -142,6 +143,24 @@ describe("a combined command", () => {
       ),
       { numRuns: 1500 },
     );
+  });
+
+  it("is not harmless after a cd if its next part is dangerous in the new folder", () => {
+    const there = { ...CONTEXT, cwd: `${CONTEXT.cwd}/src` };
+    const isDangerousThere = (command: string): boolean =>
+      classifyCommand(command, there).class === "dangerous";
+    const missed = dangerous
+      .filter(isDangerousThere)
+      .flatMap((other) => ["; ", " && ", "\n"].map((operator) => `cd src${operator}${other}`))
+      .filter((command) => getClass(command) === "harmless");
+    expect(missed).toEqual([]);
+  });
+
+  it("is not harmless if a part is dangerous and a cd before it runs in a subshell", () => {
+    const missed = dangerous
+      .flatMap((other) => [`cd src | ${other}`, `cd src & ${other}`])
+      .filter((command) => getClass(command) === "harmless");
+    expect(missed).toEqual([]);
   });
 
   it("is not harmless with an unknown command after a harmless one", () => {

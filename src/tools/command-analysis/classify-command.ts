@@ -1,10 +1,16 @@
 import { type CommandContext, NO_CONTEXT } from "./command-context.ts";
 import { type Danger, findDanger } from "./find-danger.ts";
 import { isHarmlessCall } from "./harmless-programs.ts";
-import { type Cwds, createPathJudge, type PathJudge } from "./path-judge.ts";
+import { type Cwds, createPathJudge, joinCwds, type PathJudge } from "./path-judge.ts";
 import { findCalls } from "./program-call.ts";
 import { readShell } from "./read-shell.ts";
-import { isCompoundCommand, type ShellScript, type ShellWord, type SimpleCommand } from "./shell-script.ts";
+import {
+  isCompoundCommand,
+  isInSubshell,
+  type ShellScript,
+  type ShellWord,
+  type SimpleCommand,
+} from "./shell-script.ts";
 
 /** Classifies a command before it runs. `harmless` commands only read and print in the agent's folders. */
 export type CommandClass =
@@ -28,11 +34,17 @@ export function classifyCommand(command: string, context: CommandContext = NO_CO
 }
 
 function isHarmless(script: ShellScript, judge: PathJudge, place: { cwds: Cwds }): boolean {
-  return script.every(
-    ({ members, isInBackground }) =>
-      !isInBackground &&
-      members.every((member) => !isCompoundCommand(member) && isHarmlessStep(member, judge, place)),
-  );
+  return script.every((line) => {
+    const before = place.cwds;
+    return (
+      !line.isInBackground &&
+      line.members.every((member) => {
+        if (isCompoundCommand(member) || !isHarmlessStep(member, judge, place)) return false;
+        if (isInSubshell(line)) place.cwds = joinCwds(before, place.cwds);
+        return true;
+      })
+    );
+  });
 }
 
 function isHarmlessStep(

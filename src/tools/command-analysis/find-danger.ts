@@ -13,7 +13,7 @@ import { MARK, removeMarks } from "./marks.ts";
 import { NETWORK_RULES } from "./network-rules.ts";
 import { OPTION_RULES } from "./option-rules.ts";
 import { OWN_RULES } from "./own-commands.ts";
-import { type Cwds, createPathJudge, type PathJudge } from "./path-judge.ts";
+import { type Cwds, createPathJudge, joinCwds, type PathJudge } from "./path-judge.ts";
 import { findCalls, hasTooManyCalls, type ProgramCall } from "./program-call.ts";
 import { NO_INPUT, traceInput, traceMemberOutput, traceScriptOutput } from "./program-input.ts";
 import { isReachingHome } from "./reached-paths.ts";
@@ -24,6 +24,7 @@ import type { ShellVariables } from "./shell-cursor.ts";
 import {
   type CompoundCommand,
   isCompoundCommand,
+  isInSubshell,
   type Pipeline,
   type ShellScript,
   type ShellWord,
@@ -124,11 +125,14 @@ function inspectText(text: string, looking: Inspection): void {
 }
 
 function inspectScript(script: ShellScript, looking: Inspection): void {
+  const { location } = looking;
   for (const line of script) {
+    const before = location.cwds;
     let feed = NO_INPUT;
     for (const [at, member] of line.members.entries()) {
       if (isCompoundCommand(member)) inspectCompound(member, looking, feed);
       else inspectCommand(member, feed, line, at, looking);
+      if (isInSubshell(line)) location.cwds = joinCwds(before, location.cwds);
       feed = traceMemberOutput(member, feed);
     }
   }
@@ -154,8 +158,7 @@ function inspectCompound(
       if (line.members[0] !== undefined && !isCompoundCommand(line.members[0]))
         inspectInput(line.members[0], feed, inner);
   // A subshell does not change the folder of its parent; a block does.
-  const folders = [...new Set([...before.folders, ...location.cwds.folders])];
-  location.cwds = { folders, isUnsure: before.isUnsure || location.cwds.isUnsure };
+  location.cwds = joinCwds(before, location.cwds);
 }
 
 function inspectCommand(

@@ -10,6 +10,14 @@ export interface Cwds {
   readonly isUnsure: boolean;
 }
 
+/** For code that runs either in this shell or in a subshell, whose folder is lost. */
+export function joinCwds(one: Cwds, other: Cwds): Cwds {
+  return {
+    folders: [...new Set([...one.folders, ...other.folders])],
+    isUnsure: one.isUnsure || other.isUnsure,
+  };
+}
+
 /** Checks whether words of a command point to Postrider's own folder. */
 export interface PathJudge {
   /** The word, an option value in it, or a path in its script is inside the folder. */

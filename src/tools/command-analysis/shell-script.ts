@@ -49,3 +49,8 @@ export type ShellScript = readonly Pipeline[];
 export function isCompoundCommand(member: SimpleCommand | CompoundCommand): member is CompoundCommand {
   return "body" in member;
 }
+
+/** A `cd` in a pipeline or in the background does not change the folder of the commands beside and after it. */
+export function isInSubshell({ members, isInBackground }: Pipeline): boolean {
+  return members.length > 1 || isInBackground;
+}
