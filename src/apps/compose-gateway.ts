@@ -27,6 +27,7 @@ import { collectSecrets } from "./log/secrets.ts";
 import { isSharedStore, openHomeStore } from "./open-store.ts";
 import { loadConfiguredPlugins } from "./plugins/configured-plugins.ts";
 import { createPluginPlatforms } from "./plugins/plugin-platforms.ts";
+import { isStoreAway, standByAgain } from "./stand-by-again.ts";
 import { formatManualMove, makePrivateFolder, moveFormerWorkspaces, resolveWorkspaces } from "./workspace.ts";
 
 export interface ComposeOptions {
@@ -170,8 +171,7 @@ async function openWhenUp({ log }: ComposeOptions, open: () => Promise<Store>): 
     try {
       return await open();
     } catch (error) {
-      const isAway = error instanceof PostriderError && error.code === "store_unavailable";
-      if (!isAway || performance.now() > until) throw error;
+      if (!isStoreAway(error) || performance.now() > until) throw error;
       log.warn({ error }, "the database cannot be reached yet; the gateway retries");
       await pause(STORE_RETRY_MS);
     }
@@ -217,7 +217,7 @@ function superviseGateway(
 ): Pick<ComposedGateway, "stop" | "ended"> {
   const { restart, store, hooks, currentAgent, toolHost } = parts;
   let { started } = parts;
-  let isStopping = false;
+  const stopping = new AbortController();
   // A server has its own backups.
   const copies =
     restart === undefined
@@ -243,7 +243,7 @@ function superviseGateway(
       return false;
     } catch (error) {
       const isTakenOver = error instanceof PostriderError && error.code === "in_use";
-      if (restart === undefined || isStopping || !isTakenOver) throw error;
+      if (restart === undefined || stopping.signal.aborted || !isTakenOver) throw error;
       log.warn({ error }, "another gateway has taken over; this one stands by");
       await started.gateway.stop().catch(() => {}); // `ended` has reported the reason
       return true;
@@ -252,7 +252,14 @@ function superviseGateway(
 
   async function untilEnd(): Promise<void> {
     try {
-      while (await untilTakenOver()) if (restart !== undefined) started = await restart();
+      while ((await untilTakenOver()) && restart !== undefined)
+        started = await standByAgain({
+          store,
+          log,
+          formerRunner: started.runner,
+          start: restart,
+          signal: stopping.signal,
+        });
     } finally {
       unlisten();
       await copies?.stop();
@@ -267,7 +274,7 @@ function superviseGateway(
   return {
     ended,
     async stop() {
-      isStopping = true;
+      stopping.abort();
       await copies?.stop();
       await started.gateway.stop();
       await ended;

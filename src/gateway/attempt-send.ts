@@ -8,16 +8,29 @@ interface SendContext {
   readonly store: Store;
   readonly platform: Platform;
   readonly signal: AbortSignal;
+  /** Checked immediately before a message is sent: the store and the platform may have taken long to answer. */
+  canSend(): boolean;
 }
 
+/** The lease on the connection ran out before anything was sent: another process may be sending it. */
+export interface HeldBack {
+  readonly state: "held_back";
+}
+const HELD_BACK: HeldBack = { state: "held_back" };
+
 /** Makes one attempt, which depends on what earlier attempts may have shown in the chat. Never rejects. */
-export function attemptSend(sending: SendContext, delivery: Delivery): Promise<SendOutcome> {
+export function attemptSend(sending: SendContext, delivery: Delivery): Promise<SendOutcome | HeldBack> {
   const { status } = delivery;
   return send(sending, delivery, "shown" in status ? status.shown : "nothing").catch(toUnknownResult);
 }
 
-async function send(sending: SendContext, delivery: Delivery, shown: AttemptTrace): Promise<SendOutcome> {
+async function send(
+  sending: SendContext,
+  delivery: Delivery,
+  shown: AttemptTrace,
+): Promise<SendOutcome | HeldBack> {
   const { platform, signal } = sending;
+  if (!sending.canSend()) return HELD_BACK;
   const out = buildOutbound(sending, delivery);
   if (typeof shown === "object") return replace(sending, out, shown.messageId);
   if (shown === "nothing") return platform.send(out, signal);
@@ -30,6 +43,7 @@ async function send(sending: SendContext, delivery: Delivery, shown: AttemptTrac
     // Still unknown: the next attempt looks it up again before it sends.
     return { state: "not_sent", reason: `Looking up an earlier attempt failed: ${(error as Error).message}` };
   }
+  if (found === undefined && !sending.canSend()) return HELD_BACK;
   const sent =
     found === undefined ? await platform.send(out, signal) : ({ state: "sent", messageId: found } as const);
   // The message that was found may be a draft.

@@ -609,12 +609,52 @@ describe("the outbox", () => {
 
   it("starts no delivery while another process may hold the connection", async () => {
     let mine = false;
-    const { out, words, pass } = await openPost({ canSend: () => mine });
+    const { out, words, pass, home } = await openPost({ canSend: () => mine });
+    const { store, clock } = home;
+    const deliveries = [{ target: bob, parts: [textPart("of another process")] }];
+    await store.outbox.enqueue({ deliveries, runner: "", now: clock.now() });
+    await out.poll();
     await out.sendText(ada, "hello");
     await pass(10_000);
     expect(words()).toEqual([]);
+    // The holder of the connection can send it.
+    expect(readStates(home)[0]).toBe("waiting");
     mine = true;
     await pass(1000);
+    expect(words().sort()).toEqual(["hello", "of another process"]);
+  });
+
+  it("sends nothing when its time on the connection ends while the store answers", async () => {
+    let mine = true;
+    const storeAs = (store: Store): Store =>
+      wrapStore(store, async ({ name, run }) => {
+        const result = await run();
+        if (name === "beginDelivery") mine = false;
+        return result;
+      });
+    const { out, words, pass, answer } = await openPost({ canSend: () => mine, storeAs });
+    answer(later);
+    await out.sendText(ada, "hello");
+    await pass(10_000);
+    expect(words()).toEqual(["hello"]);
+    mine = true;
+    await pass(1000);
+    expect(words()).toEqual(["hello", "hello"]);
+  });
+
+  it("sends nothing when its time on the connection ends while the platform looks up an earlier attempt", async () => {
+    let mine = true;
+    const found = async (): Promise<undefined> => {
+      mine = false;
+    };
+    const { out, words, pass, answer } = await openPost({
+      canSend: () => mine,
+      outbound: "can_be_looked_up",
+      found,
+    });
+    answer(broken);
+    await out.sendText(ada, "hello");
+    await pass(10_000);
     expect(words()).toEqual(["hello"]);
   });
 

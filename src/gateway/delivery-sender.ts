@@ -73,7 +73,13 @@ export function deliverySender(options: SenderOptions): (queue: DeliveryQueue) =
         : await store.outbox.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
     if (started === undefined) return {};
     queue.attempted = started.number;
-    const sent = await attemptSend({ store, platform, signal: cutting }, started);
+    const { canSend } = options;
+    const sent = await attemptSend({ store, platform, signal: cutting, canSend }, started);
+    if (sent.state === "held_back") {
+      delete queue.attempted;
+      await pause(RETRY_MS, closing);
+      return { retry: { ...queued, delivery: started } };
+    }
     queue.lastSend = { turn: started.turn ?? queue.lastSend?.turn, at: clock.monotonic() };
     if (sent.state !== "sent") return handleFailure(queued, started, sent);
     sentCount += 1;

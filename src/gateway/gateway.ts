@@ -247,9 +247,13 @@ async function runFlow(
     ending.abort();
     await memory.close();
     for (const forget of unlisten) forget();
-    await handOver();
-    await store.runners.releaseLease({ name: EXPIRY_LEASE, runner });
-    await life.retire();
+    try {
+      await handOver();
+      await store.runners.releaseLease({ name: EXPIRY_LEASE, runner });
+    } finally {
+      // Also if the store fails: heartbeats that went on would keep the connections from other gateways.
+      await life.retire();
+    }
     log.info({}, "the gateway has stopped");
   }
   function stopOnce(isDraining = false): Promise<void> {

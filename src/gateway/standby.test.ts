@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { listeners } from "../../test/support/listeners.ts";
 import { heldAgent } from "../../test/support/talking.ts";
 import { type Home, openHome } from "../../test/support/test-home.ts";
+import { wrapStore } from "../../test/support/wrap-store.ts";
 import { echo } from "../agents/echo.ts";
 import type { GatewaySettings } from "../core/gateway-settings.ts";
 import { getText, textPart } from "../core/message.ts";
@@ -133,6 +134,28 @@ describe("two gateways in standby on one store", () => {
       other.id,
     ]);
   });
+});
+
+it("a gateway whose store fails while it stops keeps no connection from the others", async () => {
+  const home = await openHome();
+  const { store, clock } = home;
+  const room = messenger();
+  let isAway = false;
+  const failing = wrapStore(store, ({ name, run }) =>
+    isAway && name === "releaseLease" ? Promise.reject(new Error("the database is away")) : run(),
+  );
+  const first = await startGateway({
+    store: failing,
+    clock,
+    runner: localRunner(),
+    standby: true,
+    platforms: [room.platform("a", "telegram"), room.platform("a", "discord")],
+    agent: echo,
+  });
+  await room.until(() => (room.connected.size === 2 ? true : undefined));
+  isAway = true;
+  await expect(first.stop()).rejects.toThrow("the database is away");
+  expect(await store.runners.listLeases({ now: clock.now() })).toEqual([]);
 });
 
 /** A gateway that runs no turn, and a worker that runs all. */

@@ -68,6 +68,21 @@ it("calls onLost when a heartbeat finds the lease with another runner", async ()
   expect(lease?.hasLeft(0)).toBe(false);
 });
 
+it("calls onLost when another runner held the lease meanwhile, although it is free again", async () => {
+  const { life, store, clock, runner, beat } = await startLife();
+  const onLost = vi.fn();
+  const lease = await life.acquireLease({ name: "a", onLost });
+  const other = localRunner();
+  await store.runners.recordHeartbeat({ runner: other, now: clock.now() });
+  await store.runners.releaseLease({ name: "a", runner: runner.id });
+  await store.runners.acquireLease({ name: "a", runner: other.id, ttlMs: 3600_000, now: clock.now() });
+  await store.runners.retire({ runner: other.id });
+  beat();
+  await vi.waitUntil(() => onLost.mock.calls.length > 0);
+  expect(lease?.hasLeft(0)).toBe(false);
+  expect(await lease?.renew()).toBe(false);
+});
+
 it("does not renew a released lease", async () => {
   const { life, listLeases, beat, errors } = await startLife();
   const lease = await life.acquireLease({ name: "a" });

@@ -111,10 +111,13 @@ function renewableLease(
   { name, about }: LeaseRequest,
 ): RenewableLease {
   let until: DueTime | undefined;
+  let fence: number | undefined;
+  let isLost = false;
   let isRenewing = false;
   let isExpired = false;
 
   async function renew(): Promise<boolean> {
+    if (isLost) return false;
     // Computed before the store is asked: the lease lasts at least until then.
     const due = computeDueTime(clock, RUNNER_DEAD_MS);
     const held = await store.runners.acquireLease({
@@ -124,8 +127,11 @@ function renewableLease(
       ...(about !== undefined && { about: about() }),
       now: clock.now(),
     });
-    until = held === undefined ? undefined : due;
-    return held !== undefined;
+    // With another fence it was taken over and became free again: the work of this runner was continued elsewhere.
+    isLost ||= held === undefined || (fence !== undefined && held !== fence);
+    fence = held;
+    until = isLost ? undefined : due;
+    return !isLost;
   }
 
   return {

@@ -12,6 +12,8 @@ import { driveImportKills } from "../import-kill/drive.ts";
 import { driveKeeperKills } from "../keeper-kill/drive.ts";
 import { driveKills } from "../kill/drive.ts";
 import { driveLostFiles } from "../lost-file/drive.ts";
+import { driveMembers } from "../postgres-chaos/drive.ts";
+import { countKinds } from "../postgres-chaos/moments.ts";
 import { driveProcesses } from "../processes/drive.ts";
 import { percentile } from "../support/numbers.ts";
 import { driveTelegramLoad } from "../telegram-gateway/load.ts";
@@ -283,6 +285,30 @@ export const PARTS: readonly Part[] = [
         errors: [...report.errors, ...crossed.map((line) => `crossed: ${line}`), ...late],
         notes: [
           `the clock was set ${report.steps} times; the slowest answer took ${(report.slowestMs / 1000).toFixed(0)} s of real time, ${report.allowed} questions were answered`,
+        ],
+      };
+    },
+  },
+  {
+    name: "postgres",
+    option: "postgres-moments",
+    usual: 100,
+    quick: 8,
+    help: "how often one of three gateways on one PostgreSQL is killed, stopped, cut off or set to another time",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveMembers({ folder, seed, moments: length, people: 200, progress });
+      const { crossed, repeatedWithMark, lateSends, staleWrites } = report;
+      return {
+        operations: report.said,
+        kills: report.kills,
+        inFlight: report.inFlight,
+        lost: report.lost,
+        doubled: [...report.repeated, ...report.doneTwice],
+        errors: [...report.errors, ...crossed.map((line) => `crossed: ${line}`), ...staleWrites],
+        notes: [
+          `moments: ${countKinds(report.moments)}`,
+          `${report.told} texts were given up after two crashes or in the middle of an errand, and their people told; ${report.refused} ends of turns that another gateway had taken over were refused; the gateways connected ${report.connections} times`,
+          `repeated with a mark: ${repeatedWithMark.length}; sent by a stopped gateway when it went on: ${lateSends.length}`,
         ],
       };
     },

@@ -53,6 +53,24 @@ export type ChildLine =
   | { readonly closed: true }
   | { readonly level: "info" | "warn" | "error"; readonly words: string; readonly fields: unknown };
 
+/** Everybody may write, nothing is reset, and messages wait for their turn. */
+export const OPEN_SETTINGS: GatewaySettings = {
+  zone: "UTC",
+  profile: "main",
+  reset: { default: NO_RESET, byType: {}, byPlatform: {} },
+  scope: {},
+  privacy: {},
+  access: { everywhere: { allowAll: true }, platforms: {} },
+  busy: "queue",
+  maxPending: 1000,
+  turnMinutes: 5,
+  streaming: false,
+  personalities: {},
+  homes: [],
+  tools: DEFAULT_TOOLS,
+  memory: { enabled: true, flush: true },
+};
+
 /** `changed` wraps the agent before its first request. */
 export async function runGateway(
   options: ChildOptions,
@@ -73,23 +91,7 @@ export async function runGateway(
     ...(streaming && { draftEveryMs: 30 }),
   });
   const agent = watchAgent(changed(agentOf(options, hit)), hit);
-  const settings: GatewaySettings = {
-    zone: "UTC",
-    profile: "main",
-    reset: { default: NO_RESET, byType: {}, byPlatform: {} },
-    scope: {},
-    privacy: {},
-    access: { everywhere: { allowAll: true }, platforms: {} },
-    busy,
-    maxPending: 1000,
-    turnMinutes: 5,
-    streaming,
-    personalities: {},
-    homes: [],
-    tools: DEFAULT_TOOLS,
-    memory: { enabled: true, flush: true },
-    ...options.settings,
-  };
+  const settings: GatewaySettings = { ...OPEN_SETTINGS, busy, streaming, ...options.settings };
   const equipment = home === undefined ? undefined : await buildEquipment(home, store);
   const gateway = await startGateway({
     ...(equipment !== undefined && { toolHost: equipment }),
@@ -137,7 +139,8 @@ function clockAhead(first: number): Clock {
   return { ...systemClock, now: () => Date.now() + aheadMs };
 }
 
-function ended(error: unknown): never {
+/** Reports the error and exits. */
+export function ended(error: unknown): never {
   const { code = "", message } = error as Error & { readonly code?: string };
   say({ failed: code, words: message } satisfies ChildLine);
   process.exit(1);
@@ -148,7 +151,8 @@ function agentOf({ agent, judge: { effects } }: ChildOptions, hit: Hit): Agent {
   return agent === undefined ? errandAgent({ effects, hit }) : script(agent.script);
 }
 
-function printed(): Log {
+/** Prints each entry as a line. */
+export function printed(): Log {
   const tell = (level: "info" | "warn" | "error") => (fields: object, words: string) =>
     say({ level, words, fields: readable(fields) } satisfies ChildLine);
   return { debug: () => {}, info: tell("info"), warn: tell("warn"), error: tell("error") };
@@ -157,6 +161,10 @@ function printed(): Log {
 /** The fields of an error, which JSON omits. */
 function readable(fields: object): unknown {
   return JSON.parse(
-    JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? (value.stack ?? "") : value)),
+    JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? describeError(value) : value)),
   );
+}
+
+function describeError(error: Error & { readonly code?: unknown }): string {
+  return `${typeof error.code === "string" ? `${error.code}: ` : ""}${error.stack}`;
 }

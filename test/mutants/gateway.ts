@@ -338,10 +338,31 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/system/runner-life.ts",
-    find: "until = held === undefined ? undefined : due;",
+    find: "until = isLost ? undefined : due;",
     replace: "until = due;",
     breaks: "Nothing is sent after a lease was lost.",
     noticedBy: ["src/gateway/lease-connection.test.ts"],
+  },
+  {
+    file: "src/system/runner-life.ts",
+    find: "|| (fence !== undefined && held !== fence)",
+    replace: "",
+    breaks: "A lease that another process held meanwhile is lost, although it is free again.",
+    noticedBy: ["src/system/runner-life.test.ts"],
+  },
+  {
+    file: "src/gateway/attempt-send.ts",
+    find: "  if (!sending.canSend()) return HELD_BACK;",
+    replace: "",
+    breaks: "Nothing is sent when the lease on the connection has run out while the store answered.",
+    noticedBy: ["src/gateway/deliver.test.ts"],
+  },
+  {
+    file: "src/gateway/attempt-send.ts",
+    find: "  if (found === undefined && !sending.canSend()) return HELD_BACK;",
+    replace: "",
+    breaks: "Nothing is sent when the lease on the connection has run out during a lookup.",
+    noticedBy: ["src/gateway/deliver.test.ts"],
   },
   {
     file: "src/gateway/strangers.ts",

@@ -18,11 +18,12 @@ export interface Child {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** Starts a TypeScript file with the same Node. `wrap` is a command that runs it. */
+/** Starts a TypeScript file with the same Node. `wrap` is a command that runs it; `onLine` gets each line at once. */
 export function startChild(
   file: URL,
   args: readonly string[],
   wrap: (command: readonly string[]) => readonly string[] = (command) => command,
+  onLine: (line: unknown) => void = () => {},
 ): Child {
   const [command = "", ...rest] = wrap([process.execPath, fileURLToPath(file), ...args]);
   const child = spawn(command, rest, { stdio: ["pipe", "pipe", "inherit"] });
@@ -32,6 +33,7 @@ export function startChild(
   createInterface({ input: child.stdout }).on("line", (text) => {
     const line = JSON.parse(text) as unknown;
     lines.push(line);
+    onLine(line);
     for (const look of [...waiting]) look(line);
   });
   // Writing to a killed child fails; its exit is what counts.

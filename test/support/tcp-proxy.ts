@@ -51,9 +51,22 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     link.client.destroy();
     link.server.destroy();
   };
+  const delayed = new WeakMap<Socket, { readonly chunks: Buffer[]; lastAt: number }>();
+  /** In order, also when the delay becomes shorter. */
   const forward = (to: Socket, data: Buffer): void => {
-    if (delayMs === 0) to.write(data);
-    else setTimeout(() => to.destroyed || to.write(data), delayMs);
+    const queue = delayed.get(to) ?? { chunks: [], lastAt: 0 };
+    delayed.set(to, queue);
+    if (delayMs === 0 && queue.chunks.length === 0) {
+      to.write(data);
+      return;
+    }
+    const now = performance.now();
+    queue.lastAt = Math.max(queue.lastAt, now + delayMs);
+    queue.chunks.push(data);
+    setTimeout(() => {
+      const [first] = queue.chunks.splice(0, 1);
+      if (first !== undefined && !to.destroyed) to.write(first);
+    }, queue.lastAt - now);
   };
   const cutAt = (link: Link, how: CommitCut, data: Buffer, at: number): void => {
     commitCuts += 1;
