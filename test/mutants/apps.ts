@@ -263,8 +263,8 @@ export const APPS: readonly Mutation[] = [
   },
   {
     file: "src/apps/log/secrets.ts",
-    find: "[config?.platforms.telegram.token, config?.model.apiKey, readPassword(address), ...named]",
-    replace: "[config?.model.apiKey, readPassword(address), ...named]",
+    find: "[config?.platforms.telegram.token, config?.model.apiKey, ...passwords, ...named]",
+    replace: "[config?.model.apiKey, ...passwords, ...named]",
     breaks: "The bot's token is treated as a secret.",
     noticedBy: ["src/apps/log/secrets.test.ts"],
   },
