@@ -21,7 +21,7 @@ export async function migrateSchema(
   allowCopy = false,
 ): Promise<void> {
   await checkServer(client, database);
-  const current = await readVersion(client, schema);
+  const current = await readSchemaVersion(client, schema);
   if (allowCopy && current === UNFINISHED_COPY_VERSION) return;
   if (allowCopy && isUnfinishedVersion(current)) throw createOtherVersionError(nameSchema(schema, database));
   if (checkVersion(current, database, schema)) return;
@@ -29,7 +29,7 @@ export async function migrateSchema(
   try {
     await client.query({ text: translateSql(lockDatabaseSql, schema), values: [`${schema} database`] });
     // Read again: another process may have migrated it in between.
-    const found = await readVersion(client, schema);
+    const found = await readSchemaVersion(client, schema);
     if (!checkVersion(found, database, schema)) {
       if (found === undefined) await checkIsFree(client, schema, database);
       // Only inside this transaction: all other statements name the schema.
@@ -79,7 +79,7 @@ function isUnfinishedVersion(version: number | undefined): boolean {
 }
 
 /** `undefined` if the schema has no tables of Postrider. */
-export async function readVersion(client: PgClient, schema: string): Promise<number | undefined> {
+export async function readSchemaVersion(client: PgClient, schema: string): Promise<number | undefined> {
   const { rows } = await client.query({
     text: "select to_regclass($1) is not null as exists",
     values: [`${quoteName(schema)}.schema_version`],

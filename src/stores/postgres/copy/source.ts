@@ -1,7 +1,7 @@
 import { PostriderError } from "../../../core/errors.ts";
 import type { CopySource } from "../../copy/copy-end.ts";
 import { lockDatabaseSql } from "../locks.ts";
-import { migrateSchema, nameSchema, readVersion } from "../migrate.ts";
+import { migrateSchema, nameSchema, readSchemaVersion } from "../migrate.ts";
 import type { PostgresOptions } from "../options.ts";
 import { translateSql } from "../statements.ts";
 import { toPostgresStoreError } from "../store-errors.ts";
@@ -19,7 +19,7 @@ export async function openPostgresSource(options: PostgresOptions): Promise<Copy
   const { schema, database } = guard;
   let reader: Awaited<ReturnType<typeof openCopyClient>> | undefined;
   try {
-    if ((await readVersion(guard.raw, schema)) === undefined)
+    if ((await readSchemaVersion(guard.raw, schema)) === undefined)
       throw new PostriderError(
         "not_found",
         `There is no store in ${nameSchema(schema, database)}. Check the address.`,
