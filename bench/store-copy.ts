@@ -13,7 +13,9 @@ import { findTemporaryFolder } from "./temporary-files.ts";
 
 const messages = Number(process.argv[2] ?? 50_000);
 const folder = mkdtempSync(join(findTemporaryFolder(), "postrider-copy-"));
-const server = await startServer({ folder: join(folder, "server"), isDurable: true, owner: process.pid });
+// Not inside of the folder: the user of the server may not enter it.
+const serverFolder = `${folder}-server`;
+const server = await startServer({ folder: serverFolder, isDurable: true, owner: process.pid });
 try {
   const files = ["first", "second", "third"].map((name) => join(folder, `${name}.db`));
   const [first, second, third] = files.map((file) => ({ kind: "sqlite", file: file ?? "" }) as const);
@@ -26,7 +28,7 @@ try {
   await measure("SQLite to SQLite", first, third);
 } finally {
   await server.stop("immediate");
-  rmSync(folder, { recursive: true, force: true });
+  for (const it of [folder, serverFolder]) rmSync(it, { recursive: true, force: true });
 }
 
 async function measure(name: string, from: StoreAddress, to: StoreAddress): Promise<void> {

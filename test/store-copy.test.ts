@@ -185,7 +185,7 @@ describe("postrider store copy", () => {
     "continues after it was killed at random moments, in both directions",
     async () => {
       const random = seeded(SEED).next;
-      for (let round = 0; round < schedule(1, 10); round += 1) {
+      for (let round = 0; round < schedule(1, 5); round += 1) {
         const [schema, source, back] = [await newSchema(), newFile(), newFile()];
         const plan = {
           source,

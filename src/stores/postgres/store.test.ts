@@ -244,3 +244,17 @@ describe("a transaction on PostgreSQL", () => {
     expect(counts).toEqual([{ n: 0 }, { n: 0 }]);
   });
 });
+
+it("indexes every message, in whatever order the server stores them", async () => {
+  const schema = createTestSchema();
+  const store = await openTestStore({ schema });
+  await createSession(store, "first");
+  const admin = await connectTestServer();
+  await admin.query(`
+insert into "${schema}".messages (id, at, role, text)
+  select m.id + g, m.at, m.role, 'word' || g from "${schema}".messages m, generate_series(999, 1, -1) as g`);
+  await admin.query(`update "${schema}".sessions set next_seq = 1001`);
+  await store.indexPending();
+  const { rows } = await admin.query(`select count(*)::int as n from "${schema}".words`);
+  expect(rows).toEqual([{ n: 1000 }]);
+});

@@ -1,6 +1,6 @@
 import { isOwnPidScope } from "../../../system/process-identity.ts";
 import type { CopyEnd, CopyRow, CopyValue, RowRequest, StoreUser } from "../../copy/copy-end.ts";
-import type { Db } from "../../sql-async/generated/db.ts";
+import type { Db, SearchIndex } from "../../sql-async/generated/db.ts";
 import { hasRunnerProcess } from "../../sql-async/generated/runners.ts";
 import { createDb, createStatementStream } from "../connection.ts";
 import { describeDatabase } from "../connection-url.ts";
@@ -23,8 +23,8 @@ export interface CopyClient {
   query(query: PgQuery | string): Promise<PgResult>;
   /** Reads whole numbers as `bigint`. */
   queryExactly(text: string, values: readonly CopyValue[]): Promise<CopyRow[]>;
-  /** Runs operations of the store in a transaction of their own. */
-  runWithDb<Result>(run: (db: Db) => Promise<Result>): Promise<Result>;
+  /** Runs operations of the store in the current transaction. */
+  runWithDb<Result>(run: (db: Db) => Promise<Result>, index?: SearchIndex): Promise<Result>;
   /** The table with its schema. */
   qualify(table: string): string;
   close(): Promise<void>;
@@ -69,7 +69,7 @@ export async function openCopyClient(options: PostgresOptions): Promise<CopyClie
       });
       return result.rows as CopyRow[];
     },
-    async runWithDb(run) {
+    async runWithDb(run, index = postgresIndex) {
       const stream = createStatementStream(raw);
       const now = async (): Promise<number> => {
         const { rows } = await raw.query(clockSql);
@@ -78,7 +78,7 @@ export async function openCopyClient(options: PostgresOptions): Promise<CopyClie
       const db = createDb({
         stream,
         statements,
-        index: postgresIndex,
+        index,
         store,
         now,
         widenScope: async () => {},

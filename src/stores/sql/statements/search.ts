@@ -1,7 +1,8 @@
 export const unindexedSessionsSql =
   "select n, indexed_seq, next_seq from sessions where indexed_seq < next_seq - 1 limit ?";
-/** [id, role, text] of messages that are not indexed. */
-export const unindexedMessagesSql = "select id, role, text from messages where id between ? and ? limit ?";
+/** [id, role, text] of messages that are not indexed, in order: the last row shows how far the index reaches. */
+export const unindexedMessagesSql =
+  "select id, role, text from messages where id between ? and ? order by id limit ?";
 export const setIndexedSeqSql = "update sessions set indexed_seq = ? where n = ?";
 export const clearIndexedSeqsSql = "update sessions set indexed_seq = 0 where indexed_seq > 0";
 /** The same, the newest first. */
