@@ -32,6 +32,13 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/gateway/gateway.ts",
+    find: "        await pause(STANDBY_MS, signal);",
+    replace: "        throw error;",
+    breaks: "A gateway receives from a connection that it took over while the store failed.",
+    noticedBy: ["src/gateway/standby.test.ts"],
+  },
+  {
+    file: "src/gateway/gateway.ts",
     find: "    if (isDraining) await handOver();",
     replace: "",
     breaks: "A gateway that drains hands its connections over at once.",
