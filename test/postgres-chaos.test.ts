@@ -116,14 +116,19 @@ describe("the check of gateways on PostgreSQL", () => {
       turns,
       interruptedSends,
     });
-  const turn = (member: string, state: TurnEvent["state"]): TurnEvent => ({ member, turn: 7, state });
+  const turn = (member: string, state: TurnEvent["state"], fence: number): TurnEvent => ({
+    member,
+    turn: 7,
+    fence,
+    state,
+  });
 
   it("accepts a correct run", () => {
     const turns = [
-      turn("one", "started"),
-      turn("two", "started"),
-      turn("one", "refused"),
-      turn("two", "finished"),
+      turn("one", "started", 1),
+      turn("two", "started", 2),
+      turn("one", "refused", 1),
+      turn("two", "finished", 2),
     ];
     const verdict = judge([said(3, "[a-2]"), sent(4, "⚠ …, so it was not tried again."), effect(5)], {
       turns,
@@ -169,11 +174,13 @@ describe("the check of gateways on PostgreSQL", () => {
   });
 
   it("detects the end of a turn by a gateway that had lost it", () => {
-    const lost = [turn("one", "started"), turn("two", "started")];
-    expect(judge([], { turns: [...lost, turn("one", "finished")] }).staleWrites).toEqual([
+    const lost = [turn("one", "started", 1), turn("two", "started", 2)];
+    expect(judge([], { turns: [...lost, turn("one", "finished", 1)] }).staleWrites).toEqual([
       "one ended turn 7, which two had taken over",
     ]);
-    const regained = [...lost, turn("one", "started"), turn("one", "finished")];
+    const reportedLate = [turn("two", "started", 2), turn("one", "started", 1), turn("two", "finished", 2)];
+    expect(judge([], { turns: reportedLate }).staleWrites).toEqual([]);
+    const regained = [...lost, turn("one", "started", 3), turn("one", "finished", 3)];
     expect(judge([], { turns: regained }).staleWrites).toEqual([]);
   });
 });

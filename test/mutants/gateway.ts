@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const GATEWAY: readonly Mutation[] = [
   {
     file: "src/gateway/gateway.ts",
-    find: "  await recover(flow);",
+    find: "  await recoverAll();",
     replace: "",
     breaks: "A starting gateway finishes the work of a crashed process before new messages.",
     noticedBy: ["src/gateway/gateway-timeliness.test.ts"],

@@ -4,10 +4,12 @@ import type { Witnessed } from "../gateway/protocol.ts";
 import { marksIn, verdictOn } from "../gateway/verdict.ts";
 import type { MessengerAccess, TurnState } from "./member.ts";
 
-/** What one of the gateways reported about a turn, in the order in which the test read it. */
+/** What one of the gateways reported about a turn. A stopped gateway reports it late, so the order means nothing. */
 export interface TurnEvent {
   readonly member: string;
   readonly turn: number;
+  /** Higher for each gateway that takes the turn over. */
+  readonly fence: number;
   readonly state: TurnState;
 }
 
@@ -108,13 +110,13 @@ function findRepetitions(
 
 /** The turns that a gateway has ended although another one had started them after it. */
 function findStaleWrites(turns: readonly TurnEvent[]): string[] {
-  const holders = new Map<number, string>();
-  const found: string[] = [];
-  for (const { member, turn, state } of turns) {
-    if (state === "started") holders.set(turn, member);
-    const holder = holders.get(turn);
-    if (state === "finished" && holder !== undefined && holder !== member)
-      found.push(`${member} ended turn ${turn}, which ${holder} had taken over`);
-  }
-  return found;
+  const last = new Map<number, TurnEvent>();
+  for (const event of turns)
+    if (event.state === "started" && event.fence > (last.get(event.turn)?.fence ?? 0))
+      last.set(event.turn, event);
+  return turns.flatMap(({ member, turn, fence, state }) => {
+    const holder = last.get(turn);
+    if (state !== "finished" || holder === undefined || holder.fence <= fence) return [];
+    return [`${member} ended turn ${turn}, which ${holder.member} had taken over`];
+  });
 }
