@@ -144,6 +144,11 @@ describe("the check of gateways on PostgreSQL", () => {
     ["crossed", "an answer to a text of another messenger", [sent(3, "to [b-1]")]],
     ["repeated", "a repeated answer", [sent(3, "to [a-1]")]],
     ["repeated", "a third copy without a mark", [marked(3), sent(4, "to [a-1]")]],
+    [
+      "repeated",
+      "a repeated part of an answer",
+      [sent(3, "xxx", { nonce: "n" }), sent(4, "xxx", { nonce: "n" })],
+    ],
     ["repeatedWithMark", "a repeated answer with a mark", [marked(3)]],
     ["doneTwice", "an errand twice", [effect(3), effect(4)]],
   ])("detects: %s, %s", (kind, _, more) => {

@@ -92,12 +92,12 @@ function findRepetitions(
     interruptedSends.some((send) => send.nonce === nonce && send.continuedAt <= (sentAt.get(seq) ?? 0));
   const copies = new Map<string, ShownMessage[]>();
   for (const message of shownIn(witnessed))
-    for (const mark of new Set(marksIn(message.text)))
-      copies.set(mark, [...(copies.get(mark) ?? []), message]);
-  for (const [mark, all] of copies) {
+    for (const answered of nameMessage(message))
+      copies.set(answered, [...(copies.get(answered) ?? []), message]);
+  for (const [answered, all] of copies) {
     if (all.length === 1) continue;
     const ids = all.map(({ messageId }) => messageId).join(" and ");
-    const line = `${name}: the answer to ${mark} stands in ${all[0]?.chat} as ${ids}`;
+    const line = `${name}: the answer to ${answered} stands in ${all[0]?.chat} as ${ids}`;
     const late = all.filter(isLate);
     const unmarked = all.filter((message) => !isMarkedAsRepeated(message.text) && !late.includes(message));
     const isKnowable = outbound !== "unknowable";
@@ -106,6 +106,12 @@ function findRepetitions(
     else found.repeatedWithMark.push(line);
   }
   return found;
+}
+
+/** The texts that it answers. The later parts of a long answer have only their nonce. */
+function nameMessage({ text, nonce }: ShownMessage): Iterable<string> {
+  const marks = marksIn(text);
+  return marks.length > 0 ? new Set(marks) : [`a text, part ${nonce},`];
 }
 
 /** The turns that a gateway has ended although another one had started them after it. */
