@@ -162,9 +162,14 @@ describe("the check of gateways on PostgreSQL", () => {
     },
   );
 
-  it("accepts the mark on the first of two copies", () => {
-    const verdict = judge([marked(2), sent(3, "to [a-1]")], {}, [said(1, "[a-1]")]);
-    expect([verdict.repeated, verdict.repeatedWithMark.length]).toEqual([[], 1]);
+  it("detects an answer without a mark after one with a mark, unless a stopped gateway sent it late", () => {
+    const copies = [marked(2), sent(3, "to [a-1]")];
+    const late = { interruptedSends: [{ nonce: "n3", continuedAt: 3 }] };
+    expect(judge(copies, {}, [said(1, "[a-1]")]).repeated).toHaveLength(1);
+    expect(judge(copies, late, [said(1, "[a-1]")])).toMatchObject({
+      repeated: [],
+      lateSends: [expect.anything()],
+    });
   });
 
   it("excuses only a send that had begun before the stop and arrived after it", () => {

@@ -78,10 +78,7 @@ interface Repetitions {
   readonly lateSends: string[];
 }
 
-/**
- * Of the copies of one answer, all but one must have the mark. A stopped gateway may send its copy after the marked one, so
- * the order does not count.
- */
+/** All copies of an answer after the first must have the mark, except for one that a stopped gateway sends late. */
 function findRepetitions(
   { name, outbound, witnessed }: MessengerEvidence,
   interruptedSends: readonly InterruptedSend[],
@@ -99,9 +96,9 @@ function findRepetitions(
     const ids = all.map(({ messageId }) => messageId).join(" and ");
     const line = `${name}: the answer to ${answered} stands in ${all[0]?.chat} as ${ids}`;
     const late = all.filter(isLate);
-    const unmarked = all.filter((message) => !isMarkedAsRepeated(message.text) && !late.includes(message));
-    const isKnowable = outbound !== "unknowable";
-    if (unmarked.length > 1 || (isKnowable && all.length - late.length > 1)) found.repeated.push(line);
+    const [, ...again] = all.filter((message) => !late.includes(message));
+    const isAllowed = outbound === "unknowable" && again.every(({ text }) => isMarkedAsRepeated(text));
+    if (again.length > 0 && !isAllowed) found.repeated.push(line);
     else if (late.length > 0) found.lateSends.push(line);
     else found.repeatedWithMark.push(line);
   }
