@@ -175,9 +175,22 @@ async function runFlow(
       if (leased === undefined) continue;
       if (receiving.signal.aborted) return leased.release();
       open(platform, leased);
-      await recover(flow);
+      await recoverFirst();
       receiveFrom(platform);
       return;
+    }
+  }
+
+  /** Retries while the store fails: without this, the connection would be held, and nobody would receive from it. */
+  async function recoverFirst(): Promise<void> {
+    const { signal } = receiving;
+    while (!signal.aborted) {
+      try {
+        return await recover(flow);
+      } catch (error) {
+        failure.report("recovery after taking over a connection", error);
+        await pause(STANDBY_MS, signal);
+      }
     }
   }
 

@@ -136,6 +136,22 @@ describe("two gateways in standby on one store", () => {
   });
 });
 
+it("a gateway whose store fails while it takes a connection over receives from it later", async () => {
+  const home = await openHome();
+  const room = messenger();
+  let failures = 1;
+  const failing = wrapStore(home.store, ({ name, run }) => {
+    if (name !== "listOrphanedDeliveries" || failures === 0) return run();
+    failures -= 1;
+    return Promise.reject(new Error("the database is away"));
+  });
+  await start({ ...home, store: failing }, room, "a");
+  await room.until(() => room.connected.get("telegram"));
+  await say(room, "hello");
+  await room.until(() => room.sent[0]);
+  expect(failures).toBe(0);
+});
+
 it("a gateway whose store fails while it stops keeps no connection from the others", async () => {
   const home = await openHome();
   const { store, clock } = home;

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const GATEWAY: readonly Mutation[] = [
   {
     file: "src/gateway/gateway.ts",
-    find: "  await recover(flow);",
+    find: "  await recoverAll();",
     replace: "",
     breaks: "A starting gateway finishes the work of a crashed process before new messages.",
     noticedBy: ["src/gateway/gateway-timeliness.test.ts"],
@@ -28,6 +28,13 @@ export const GATEWAY: readonly Mutation[] = [
     find: "    for (const turn of stopTurns) runInBackground",
     replace: "    for (const turn of []) runInBackground",
     breaks: "A turn of a worker is stopped from the chat.",
+    noticedBy: ["src/gateway/standby.test.ts"],
+  },
+  {
+    file: "src/gateway/gateway.ts",
+    find: "        await pause(STANDBY_MS, signal);",
+    replace: "        throw error;",
+    breaks: "A gateway receives from a connection that it took over while the store failed.",
     noticedBy: ["src/gateway/standby.test.ts"],
   },
   {

@@ -55,7 +55,7 @@ export type MemberLine =
   | { readonly running: true }
   | { readonly connected: string }
   | { readonly held: number; readonly turn: number | undefined }
-  | { readonly turn: number; readonly state: TurnState }
+  | { readonly turn: number; readonly fence: number; readonly state: TurnState }
   /** A write that the store refused because another gateway has taken the work over. */
   | { readonly stale: string }
   /** The nonce of a message, before the request to the messenger and after its end. */
@@ -165,20 +165,24 @@ function watchTurns(store: Store, orders: Orders, sessions: Map<string, number>)
   const start = (turn: Turn | undefined): void => {
     if (turn === undefined) return;
     sessions.set(turn.session, turn.number);
-    say({ turn: turn.number, state: "started" } satisfies MemberLine);
+    const { number, fence } = turn;
+    say({ turn: number, fence, state: "started" } satisfies MemberLine);
   };
   return wrapStore(store, async ({ name, input, run }) => {
-    const finished = name === "finish" ? (input as Finish).turn : undefined;
-    if (finished !== undefined) await orders.hold("finish", finished);
+    const end = name === "finish" ? (input as Finish) : undefined;
+    const report = (state: TurnState): void => {
+      if (end !== undefined) say({ turn: end.turn, fence: end.fence, state } satisfies MemberLine);
+    };
+    if (end !== undefined) await orders.hold("finish", end.turn);
     const result = await run();
     if (name === "beginDelivery" && result !== undefined) await orders.hold("send", undefined);
     if (isRefused(result)) {
       if (result.refused !== "stale_fence") return result;
       say({ stale: name } satisfies MemberLine);
-      if (finished !== undefined) say({ turn: finished, state: "refused" } satisfies MemberLine);
+      report("refused");
       return result;
     }
-    if (finished !== undefined) say({ turn: finished, state: "finished" } satisfies MemberLine);
+    report("finished");
     if (name === "accept") start((result as { readonly turn?: Turn }).turn);
     else if (name === "finish") start((result as Finished).next);
     else if (name === "claim") start(result as Turn | undefined);

@@ -115,7 +115,7 @@ export async function startMembers(options: MembersOptions): Promise<Members> {
       if ("sending" in line) sends.add(line.sending);
       if ("sent" in line) sends.delete(line.sent);
       if ("state" in line) {
-        turns.push({ member: name, turn: line.turn, state: line.state });
+        turns.push({ member: name, turn: line.turn, fence: line.fence, state: line.state });
         if (line.state === "started") running.add(line.turn);
         else running.delete(line.turn);
       }

@@ -4,10 +4,12 @@ import type { Witnessed } from "../gateway/protocol.ts";
 import { marksIn, verdictOn } from "../gateway/verdict.ts";
 import type { MessengerAccess, TurnState } from "./member.ts";
 
-/** What one of the gateways reported about a turn, in the order in which the test read it. */
+/** What one of the gateways reported about a turn. A stopped gateway reports it late, so the order means nothing. */
 export interface TurnEvent {
   readonly member: string;
   readonly turn: number;
+  /** Higher for each gateway that takes the turn over. */
+  readonly fence: number;
   readonly state: TurnState;
 }
 
@@ -76,10 +78,7 @@ interface Repetitions {
   readonly lateSends: string[];
 }
 
-/**
- * Of the copies of one answer, all but one must have the mark. A stopped gateway may send its copy after the marked one, so
- * the order does not count.
- */
+/** All copies of an answer after the first must have the mark, except for one that a stopped gateway sends late. */
 function findRepetitions(
   { name, outbound, witnessed }: MessengerEvidence,
   interruptedSends: readonly InterruptedSend[],
@@ -90,31 +89,37 @@ function findRepetitions(
     interruptedSends.some((send) => send.nonce === nonce && send.continuedAt <= (sentAt.get(seq) ?? 0));
   const copies = new Map<string, ShownMessage[]>();
   for (const message of shownIn(witnessed))
-    for (const mark of new Set(marksIn(message.text)))
-      copies.set(mark, [...(copies.get(mark) ?? []), message]);
-  for (const [mark, all] of copies) {
+    for (const answered of nameMessage(message))
+      copies.set(answered, [...(copies.get(answered) ?? []), message]);
+  for (const [answered, all] of copies) {
     if (all.length === 1) continue;
     const ids = all.map(({ messageId }) => messageId).join(" and ");
-    const line = `${name}: the answer to ${mark} stands in ${all[0]?.chat} as ${ids}`;
+    const line = `${name}: the answer to ${answered} stands in ${all[0]?.chat} as ${ids}`;
     const late = all.filter(isLate);
-    const unmarked = all.filter((message) => !isMarkedAsRepeated(message.text) && !late.includes(message));
-    const isKnowable = outbound !== "unknowable";
-    if (unmarked.length > 1 || (isKnowable && all.length - late.length > 1)) found.repeated.push(line);
+    const [, ...again] = all.filter((message) => !late.includes(message));
+    const isAllowed = outbound === "unknowable" && again.every(({ text }) => isMarkedAsRepeated(text));
+    if (again.length > 0 && !isAllowed) found.repeated.push(line);
     else if (late.length > 0) found.lateSends.push(line);
     else found.repeatedWithMark.push(line);
   }
   return found;
 }
 
+/** The texts that it answers. The later parts of a long answer have only their nonce. */
+function nameMessage({ text, nonce }: ShownMessage): Iterable<string> {
+  const marks = marksIn(text);
+  return marks.length > 0 ? new Set(marks) : [`a text, part ${nonce},`];
+}
+
 /** The turns that a gateway has ended although another one had started them after it. */
 function findStaleWrites(turns: readonly TurnEvent[]): string[] {
-  const holders = new Map<number, string>();
-  const found: string[] = [];
-  for (const { member, turn, state } of turns) {
-    if (state === "started") holders.set(turn, member);
-    const holder = holders.get(turn);
-    if (state === "finished" && holder !== undefined && holder !== member)
-      found.push(`${member} ended turn ${turn}, which ${holder} had taken over`);
-  }
-  return found;
+  const last = new Map<number, TurnEvent>();
+  for (const event of turns)
+    if (event.state === "started" && event.fence > (last.get(event.turn)?.fence ?? 0))
+      last.set(event.turn, event);
+  return turns.flatMap(({ member, turn, fence, state }) => {
+    const holder = last.get(turn);
+    if (state !== "finished" || holder === undefined || holder.fence <= fence) return [];
+    return [`${member} ended turn ${turn}, which ${holder.member} had taken over`];
+  });
 }
