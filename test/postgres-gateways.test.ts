@@ -182,7 +182,7 @@ describe("commands of a home on PostgreSQL", () => {
     const { out } = await run(["sessions", "list", "--json"], environment);
     expect(JSON.parse(out)).toMatchObject({ sessions: [{ message_count: 2 }] });
     const doctor = await run(["doctor"], environment);
-    expect(doctor.out).toMatch(/PostgreSQL answers: 1 sessions?, 2 messages/);
+    expect(doctor.out).toMatch(/PostgreSQL answers: 1 session, 2 messages/);
     const backup = await run(["backup", join(home, "copy.db")], environment);
     expect(backup.err).toContain("postrider backup works on a database file");
     const worker = await run(["worker"], { ...environment, POSTRIDER_STORE: "" });

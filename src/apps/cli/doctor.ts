@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { PostriderError } from "../../core/errors.ts";
+import { pluralize } from "../../core/pluralize.ts";
 import { type CheckDepth, checkDatabase, fixDatabase } from "../../stores/sqlite/upkeep/check-database.ts";
 import type { Finding } from "../../stores/sqlite/upkeep/findings.ts";
 import { reportOk, reportProblem, reportWarning } from "../../stores/sqlite/upkeep/findings.ts";
@@ -113,7 +114,10 @@ async function checkServer(home: Home, io: Io): Promise<Finding> {
     const store = await openHomeStore({ home, environment: io.environment });
     const { sessions, messages } = await store.sessions.getStats({ asker: { everyone: true } });
     await store.close();
-    return reportOk("database", `PostgreSQL answers: ${sessions} sessions, ${messages} messages.`);
+    return reportOk(
+      "database",
+      `PostgreSQL answers: ${pluralize(sessions, "session")}, ${pluralize(messages, "message")}.`,
+    );
   } catch (error) {
     if (!(error instanceof PostriderError)) throw error;
     return reportProblem(
