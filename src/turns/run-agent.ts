@@ -24,6 +24,8 @@ export async function runAgentOnce(
   writer.start(signal);
   try {
     for await (const event of readEventsUntil(signal, agent.run(input, signal))) {
+      // The call would not be stored: an agent that continued would act, and the next attempt would act again.
+      if (signal.aborted && event.type === "tool_call" && event.call.effect === "external") break;
       // After a stop, only the usage still counts.
       if (signal.aborted && event.type !== "usage") continue;
       await writer.write(event);

@@ -123,6 +123,22 @@ describe("a turn", () => {
     expect(listTurns(home)).toEqual(["interrupted"]);
   });
 
+  it("that is stopped lets no agent make a call with an outside effect, because the call is not stored", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "send the letter");
+    let sent = 0;
+    const agent: Agent = {
+      name: "deaf",
+      async *run() {
+        const call = { id: "1", name: "letter", arguments: {}, effect: "external" } as const;
+        yield { type: "tool_call", call };
+        sent += 1;
+      },
+    };
+    const { outcome } = await run(home, turn, agent, { signal: AbortSignal.abort() });
+    expect([outcome, sent]).toEqual(["interrupted", 0]);
+  });
+
   it("that is stopped does not wait for an agent that ignores the signal", async () => {
     const home = await openHome();
     const turn = await begin(home, "tell me");

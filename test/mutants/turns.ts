@@ -3,6 +3,13 @@ import type { Mutation } from "./mutation.ts";
 /** Turns: the input of the agent, its permissions, and how its answer is stored and shown. */
 export const TURNS: readonly Mutation[] = [
   {
+    file: "src/turns/run-agent.ts",
+    find: 'if (signal.aborted && event.type === "tool_call" && event.call.effect === "external") break;',
+    replace: "",
+    breaks: "A stopped agent makes no call with an outside effect that is not stored.",
+    noticedBy: ["src/turns/run-turn.test.ts"],
+  },
+  {
     file: "src/turns/active-turns.ts",
     find: "      if (!isTakenOver(error) && !isClosing()) unfinished.set(session, again);",
     replace: "",

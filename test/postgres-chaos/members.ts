@@ -53,8 +53,9 @@ export interface MembersOptions extends Pick<MemberOptions, "messengers" | "effe
 const HOSTS = ["host-1", "host-1", "host-2"];
 const START_MS = 60_000;
 
-/** Codes of errors that a gateway logs, and overcomes, when its database or messenger fails or it was taken over. */
-const EXPECTED = /"(?:store_unavailable|busy|stale_fence|in_use|platform_down): /;
+/** Errors that a gateway logs, and overcomes, when its database or messenger fails, or it was taken over and stops. */
+const EXPECTED =
+  /"(?:store_unavailable|busy|stale_fence|in_use|platform_down|closed: PostriderError: Turn \d+ was handed over)/;
 
 export async function startMembers(options: MembersOptions): Promise<Members> {
   const { server, schema, messengers, effects } = options;
