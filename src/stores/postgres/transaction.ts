@@ -35,6 +35,8 @@ export class UnknownOutcomeError extends Error {
 export interface TransactionIdentity {
   readonly xid: string;
   readonly pid: number;
+  /** When the server was started: a crash can give the number of a lost transaction to another one. */
+  readonly serverStart: string;
 }
 
 interface TransactionStart extends TransactionIdentity {
@@ -44,6 +46,7 @@ interface TransactionStart extends TransactionIdentity {
 /** After the locks: the time is that of the first statement of the operation. Its number decides an unknown outcome. */
 const startedSql = `
 select pg_current_xact_id()::text as xid, pg_backend_pid() as pid,
+  pg_postmaster_start_time()::text as "serverStart",
   (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
 const clockSql = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
 
@@ -82,8 +85,7 @@ export async function runWriteTransaction<Result>(
     });
     const value = await run(db);
     // Known before COMMIT is sent: afterwards it may be too late.
-    const { xid, pid } = await started;
-    await commit(client, stream, { xid, pid }, value);
+    await commit(client, stream, await started, value);
     isBroken = false;
     return value;
   } catch (error) {
