@@ -53,7 +53,7 @@ describe("a gateway does not wait for its timers", () => {
 });
 
 describe("a gateway that lost its connection to another process", () => {
-  it("sends nothing until it holds the connection again", async () => {
+  it("sends nothing more, and ends; the next gateway sends the answer", async () => {
     const home = await openHome();
     let isLost = false;
     const store: Home["store"] = {
@@ -70,9 +70,11 @@ describe("a gateway that lost its connection to another process", () => {
     await room.untilTold("agent:end");
     for (let round = 0; round < 20; round += 1) await new Promise(setImmediate);
     expect(await room.chat(ada).texts(0)).toEqual([]);
-    isLost = false;
     room.receiver.markConnected();
-    expect(await room.chat(ada).texts(1)).toEqual(["You said: hello"]);
+    await expect(room.gateway.ended).rejects.toMatchObject({ code: "in_use" });
+    expect(await room.chat(ada).texts(0)).toEqual([]);
+    const next = await gatewayRoom({ agent: echo, home });
+    expect(await next.chat(ada).texts(1)).toEqual([expect.stringContaining("You said: hello")]);
   });
 });
 
