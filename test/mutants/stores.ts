@@ -18,7 +18,7 @@ export const STORES: readonly Mutation[] = [
   },
   {
     file: "src/stores/postgres/find-outcome.ts",
-    find: 'if (status === "in progress" && endsBackend)',
+    find: 'if (found.status === "in progress" && isSameServer && endsBackend)',
     replace: 'if (status === "")',
     breaks: "A transaction that nobody will commit is ended at once.",
     noticedBy: ["test/postgres-commit.test.ts"],
