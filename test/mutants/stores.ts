@@ -19,7 +19,7 @@ export const STORES: readonly Mutation[] = [
   {
     file: "src/stores/postgres/find-outcome.ts",
     find: 'if (found.status === "in progress" && isSameServer && endsBackend)',
-    replace: 'if (status === "")',
+    replace: 'if (found.status === "")',
     breaks: "A transaction that nobody will commit is ended at once.",
     noticedBy: ["test/postgres-commit.test.ts"],
   },
