@@ -1,23 +1,23 @@
+import { type BackOff, computeBackOff } from "../../core/back-off.ts";
 import { pause } from "../../system/pause.ts";
 import type { PgPool, PooledClient } from "./driver.ts";
 import { isUnavailable } from "./store-errors.ts";
 
-const MIN_BACK_OFF_MS = 20;
-const MAX_BACK_OFF_MS = 1000;
+/** Not all processes at once: they lost the database together. */
+const RETRY: BackOff = { firstMs: 20, maxMs: 1000, spread: [0.5, 1] };
 
-/** A random part of a time that doubles with each attempt. */
-export function computeRetryPause(attempt: number, maxMs: number = MAX_BACK_OFF_MS): number {
-  return (0.5 + Math.random() / 2) * Math.min(maxMs, MIN_BACK_OFF_MS * 2 ** Math.min(attempt, 20));
+export function computeRetryPause(failures: number, maxMs: number = RETRY.maxMs): number {
+  return computeBackOff({ ...RETRY, maxMs }, failures, Math.random());
 }
 
 /** A free connection. While the database is away, it is tried again until the deadline, on the monotonic clock. */
 export async function acquireClient(pool: PgPool, deadline: number): Promise<PooledClient> {
-  for (let attempt = 0; ; attempt += 1) {
+  for (let failures = 1; ; failures += 1) {
     try {
       return await pool.connect();
     } catch (error) {
       if (!isUnavailable(error) || performance.now() >= deadline) throw error;
-      await pause(Math.min(computeRetryPause(attempt), Math.max(1, deadline - performance.now())));
+      await pause(Math.min(computeRetryPause(failures), Math.max(1, deadline - performance.now())));
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Scope } from "../sql/scope.ts";
 
 export interface ScopeQueue {
-  /** Runs the work after all earlier work of the same scopes. Whoever waits here holds no connection. */
+  /** Runs the work after all earlier work of the same scopes. Work that waits holds no connection. */
   run<Result>(scopes: readonly Scope[], work: () => Promise<Result>): Promise<Result>;
 }
 

@@ -43,7 +43,7 @@ export function createTransactionRunner(connections: Connections): TransactionRu
     const deadline = performance.now() + retryMs;
     let isWide = scopes.some(({ kind }) => kind === "database");
     let conflicts = 0;
-    for (let attempt = 0; ; attempt += 1) {
+    for (let failures = 1; ; failures += 1) {
       try {
         const client = await acquireClient(pool, deadline);
         const locks = buildLocks(schema, scopes, isWide);
@@ -58,24 +58,24 @@ export function createTransactionRunner(connections: Connections): TransactionRu
           conflicts += 1;
           retries += 1;
           await pause(computeRetryPause(conflicts, MAX_CONFLICT_PAUSE_MS));
-        } else await waitForDatabase(error, attempt, deadline);
+        } else await waitForDatabase(error, failures, deadline);
       }
     }
   }
   async function read<Result>(run: (db: Db) => Promise<Result>): Promise<Result> {
     const deadline = performance.now() + retryMs;
-    for (let attempt = 0; ; attempt += 1) {
+    for (let failures = 1; ; failures += 1) {
       try {
         return await runReadTransaction(await acquireClient(pool, deadline), settings, run);
       } catch (error) {
-        await waitForDatabase(error, attempt, deadline);
+        await waitForDatabase(error, failures, deadline);
       }
     }
   }
   /** Before another attempt; rejects if there is none. */
-  async function waitForDatabase(error: unknown, attempt: number, deadline: number): Promise<void> {
+  async function waitForDatabase(error: unknown, failures: number, deadline: number): Promise<void> {
     if (!isUnavailable(error) || performance.now() >= deadline) throw error;
-    await pause(computeRetryPause(attempt));
+    await pause(computeRetryPause(failures));
   }
   const explain = (error: unknown): never => {
     throw toPostgresStoreError(error, database);
