@@ -19,9 +19,9 @@ export function claimNext(flow: Flow): (session: string, conversation: Conversat
         // A turn of this process claims the next messages itself.
         if (turns.isRunning(session)) return;
         const by = { runner, take: getTakeMode(flow.settings(), settings) };
-        const turn = flow.hasRoom()
-          ? await store.turns.claim({ session, ...by, now: clock.now() })
-          : undefined;
+        // `recoverTurns` claims it as soon as there is room, unless another process does.
+        if (!flow.hasRoom()) return;
+        const turn = await store.turns.claim({ session, ...by, now: clock.now() });
         if (turn !== undefined) {
           await turns.run(turn);
           return;

@@ -216,7 +216,7 @@ async function runFlow(
     repeat("reading requests", RECOVER_EVERY_MS, followRequests);
     unlisten.push(store.onChange(debounce(REQUEST_DELAY_MS, followRequests, ending.signal)));
   }
-  if (options.worker) unlisten.push(store.onChange(debounce(REQUEST_DELAY_MS, recoverAll, ending.signal)));
+  unlisten.push(store.onChange(debounce(REQUEST_DELAY_MS, claimWaitingTurns, ending.signal)));
   // Processes may have ended while no gateway ran.
   runInBackground(log, "watching processes", pollProcesses());
   memory.trigger();
@@ -227,6 +227,11 @@ async function runFlow(
 
   function repeat(what: string, ms: number, work: () => Promise<unknown>): void {
     every(ms, ending.signal, work, (error) => failure.report(what, error));
+  }
+
+  /** Turns that waited for room, here or in a gateway. Without a limit, none does. */
+  async function claimWaitingTurns(): Promise<void> {
+    if (options.worker || options.settings().maxTurns !== undefined) await recoverTurns(flow);
   }
 
   /** What other processes ask of this one. */
@@ -248,6 +253,8 @@ async function runFlow(
     for (const { outbox: out } of connections.values()) await out.close();
     for (const connection of held.values()) await connection.release();
     held.clear();
+    // From here on, crashed turns are left to the other gateways, too.
+    connections.clear();
   }
 
   let stopping: Promise<void> | undefined;

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { listeners } from "../../test/support/listeners.ts";
 import { heldAgent } from "../../test/support/talking.ts";
 import { type Home, openHome } from "../../test/support/test-home.ts";
@@ -6,9 +6,12 @@ import { wrapStore } from "../../test/support/wrap-store.ts";
 import { echo } from "../agents/echo.ts";
 import type { GatewaySettings } from "../core/gateway-settings.ts";
 import { getText, textPart } from "../core/message.ts";
+import { SYSTEM } from "../core/owner.ts";
 import { platformTraits } from "../core/platforms.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Platform, Receiver } from "../ports/platform.ts";
+import { awaitChange } from "../sessions/await-change.ts";
+import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 
@@ -77,10 +80,10 @@ async function start(home: Home, room: Messenger, name: string, options: Started
 
 let ids = 0;
 
-async function say(room: Messenger, words: string): Promise<void> {
+async function say(room: Messenger, words: string, chatId = "1"): Promise<void> {
   ids += 1;
   await room.connected.get("telegram")?.receiver.receiveMessage({
-    source: { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" },
+    source: { platform: "telegram", chatType: "dm", chatId, userId: chatId },
     messageId: String(ids),
     message: { role: "user", parts: [textPart(words)] },
   });
@@ -174,6 +177,37 @@ it("a gateway whose store fails while it stops keeps no connection from the othe
   expect(await store.runners.listLeases({ now: clock.now() })).toEqual([]);
 });
 
+/** Without the periodic look for work: only changes of the store drive a gateway. */
+function stopIntervals(): void {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe("a gateway with a limit of turns", () => {
+  it("answers a message that waited for room when another answer has ended", async () => {
+    const home = await openHome();
+    const room = messenger();
+    const agent = heldAgent();
+    stopIntervals();
+    await start(home, room, "a", { agent, settings: { maxTurns: 1 } });
+    await room.until(() => room.connected.get("telegram"));
+    await say(room, "first");
+    const first = await agent.asked();
+    await say(room, "second", "2");
+    await say(room, "third", "3");
+    expect(await home.store.inbox.listPending({ asker: SYSTEM, session: first.turn.session })).toEqual([]);
+    for (const answer of [first, agent.asked(), agent.asked()]) {
+      const held = await answer;
+      await held.say(`To ${getText(held.turn.history.at(-1) ?? { parts: [] })}.`);
+      held.end();
+    }
+    await room.until(() => room.sent[2]);
+    expect(new Set(room.sent.map(([, , text]) => text))).toEqual(
+      new Set(["To first.", "To second.", "To third."]),
+    );
+  });
+});
+
 /** A gateway that runs no turn, and a worker that runs all. */
 async function withWorker() {
   const home = await openHome();
@@ -247,5 +281,30 @@ describe("a gateway that is asked to drain", () => {
     await first.ended;
     await room.until(() => room.sent[0]);
     expect(room.sent).toEqual([["b", "telegram", "Half done."]]);
+  });
+
+  it("claims no crashed turn any more while it finishes its answer", async () => {
+    const home = await openHome();
+    const { store, clock } = home;
+    const room = messenger();
+    const agent = heldAgent();
+    stopIntervals();
+    const gateway = await start(home, room, "a", { agent });
+    await room.until(() => room.connected.get("telegram"));
+    await say(room, "hello");
+    const answer = await agent.asked();
+    const [lease] = await store.runners.listLeases({ now: clock.now() });
+    await store.runners.requestDrain({ runner: lease?.runner.id ?? "", now: clock.now() });
+    while ((await store.runners.listLeases({ now: clock.now() })).length > 0)
+      await awaitChange(store, new AbortController().signal).happened;
+    const source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2" } as const;
+    const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
+    const message = { role: "user", parts: [textPart("anybody?")] } as const;
+    await store.inbox.accept({ ...buildRouting(source, settings), messageId: "crashed", message });
+    await vi.advanceTimersByTimeAsync(10_000);
+    for (let round = 0; round < 20; round += 1) await new Promise(setImmediate);
+    expect(await store.turns.listClaimable({ now: clock.now() })).toHaveLength(1);
+    answer.end();
+    await gateway.ended;
   });
 });
